@@ -1,0 +1,138 @@
+"""Hold a duty: work that one process at a time may do.
+
+The store alone says who holds a duty: it grants a lease to a token, and each script that writes for the duty checks
+that token itself. Nothing here is needed for safety. What a process believes serves to stop early: it trusts its lease
+only until *the start of its last good heartbeat* + TTL - margin, by its own monotonic clock: a slow answer never
+lengthens a lease. A process stopped in its tracks wakes up distrusting; should it be quicker than its own clock,
+the script refuses it.
+
+Each term has a token of its own. A token is kept while an attempt's outcome is unknown, so that the repeat of an
+acquisition whose answer was lost counts as that acquisition; it is replaced when the lease is known to be lost, so
+that a late message of an old term names a token nobody has.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import platform
+import re
+import time
+import uuid
+from typing import Final
+
+import anyio
+
+from headgate import __version__
+from headgate.errors import HeadgateError
+from headgate.log import log_event
+from headgate.pacing import Backoff, Wakeup
+from headgate.settings import Settings
+from headgate.store.leases import Heartbeat, Leases
+
+_RELEASE_SECONDS: Final = 1.0
+
+
+class Duty:
+    """One process's claim to one duty.
+
+    Attributes:
+        process_id: how this process is known in the store: host, pid and a nonce.
+    """
+
+    def __init__(self, leases: Leases, name: str, settings: Settings) -> None:
+        host = re.sub(r"[^A-Za-z0-9.-]", "-", platform.node()) or "host"
+        self.name = name
+        self.process_id = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self._beaten = Wakeup()
+        self._last: Heartbeat | None = None
+        self._leases = leases
+        self._settings = settings
+        self._about = {"host": host, "pid": str(os.getpid()), "version": __version__}
+        self._token = self._new_token()
+        self._trusted_until = 0.0
+        self._held = False
+        self._nudge = Wakeup()
+        self._backoff = Backoff(settings.backoff_min_ms, settings.heartbeat_ms)
+
+    @property
+    def token(self) -> str:
+        """What this term's writes are fenced with."""
+        return self._token
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the lease can still be this process's, by its own clock."""
+        return self._held and time.monotonic() < self._trusted_until
+
+    def nudge(self) -> None:
+        """Send the next heartbeat now: a lease was given up somewhere."""
+        self._nudge.set()
+
+    def lost(self) -> None:
+        """The store refused the token: this term is over. The next heartbeat tries for another."""
+        if self._held:
+            log_event(logging.WARNING, "duty.lost", duty=self.name, process=self.process_id)
+        self._held = False
+        self._token = self._new_token()
+        self._nudge.set()
+
+    async def keep(self) -> None:
+        """Heartbeats, for ever: at a third of the lease while the store answers, with back-off while it does not."""
+        while True:
+            wait_ms: float = self._settings.heartbeat_ms
+            try:
+                await self.beat()
+            except HeadgateError as error:
+                if self._backoff.failures == 0:
+                    log_event(logging.WARNING, "duty.heartbeat_failed", duty=self.name, code=error.code)
+                wait_ms = self._backoff.next_ms()
+            else:
+                self._backoff.reset()
+            await self._nudge.wait(wait_ms / 1000)
+
+    async def beat(self) -> Heartbeat:
+        """One heartbeat: renew or try for the lease. Raises what the store raises."""
+        started, token = time.monotonic(), self._token
+        heartbeat = await self._leases.heartbeat(
+            self.name, token, self._settings.lease_ttl_ms, self.process_id, self._about
+        )
+        if token == self._token:  # else the term ended while the answer was on its way
+            if heartbeat.held:
+                self._trusted_until = started + (self._settings.lease_ttl_ms - self._settings.lease_margin_ms) / 1000
+                if not self._held:
+                    log_event(
+                        logging.INFO,
+                        "duty.acquired",
+                        duty=self.name,
+                        process=self.process_id,
+                        epoch=heartbeat.epoch,
+                    )
+            elif self._held:
+                self.lost()
+            self._held = heartbeat.held
+        self._last = heartbeat
+        self._beaten.set()
+        return heartbeat
+
+    async def next_heartbeat(self) -> Heartbeat:
+        """Wait for the next good heartbeat, for one waiter."""
+        await self._beaten.wait(math.inf)
+        assert self._last is not None
+        return self._last
+
+    async def resign(self) -> None:
+        """Give the lease up, if it is held, so that a standby takes over at once. Never raises; bounded in time."""
+        with anyio.move_on_after(_RELEASE_SECONDS, shield=True):
+            try:
+                released = await self._leases.release(self.name, self._token, self.process_id)
+            except HeadgateError as error:
+                log_event(logging.WARNING, "duty.release_failed", duty=self.name, code=error.code)
+            else:
+                if released:
+                    log_event(logging.INFO, "duty.released", duty=self.name, process=self.process_id)
+        self._held = False
+
+    def _new_token(self) -> str:
+        return f"{self.process_id}/{uuid.uuid4().hex[:12]}"

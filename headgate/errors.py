@@ -1,0 +1,190 @@
+"""Every error Headgate raises on purpose, one tree, each with a stable ``code``.
+
+::
+
+    HeadgateError
+    ├── InvalidRequest            bad input; nothing was stored
+    │   ├── InvalidSpec           a spec the grammar refuses
+    │   ├── InvalidShape          unknown field, wrong type, missing field
+    │   ├── InvalidSyntax         a body that is not JSON
+    │   ├── TooLarge              over a byte limit
+    │   ├── UnsupportedMedia      a body of another content type
+    │   ├── InvalidCursor         a cursor this list never gave out
+    │   ├── IdempotencyKeyMissing
+    │   └── IdempotencyKeyReused  same key, another request
+    ├── NotFound
+    │   ├── ScheduleNotFound
+    │   └── JobNotFound
+    ├── Conflict                  lost every race against other writers
+    │   └── IdConflict            the id exists with other content
+    ├── Quarantined               the content is barred
+    ├── LeaseLost                 the duty belongs to another process now
+    ├── StoreError                the store answered, but not with what Headgate wrote there
+    │   ├── StoreUnavailable      no answer in time; the call may or may not have happened
+    │   ├── StoreFull             memory is exhausted; refused before the first write
+    │   └── StoreUnsupported      a server or set-up Headgate cannot run on
+    └── EmbeddedError             the embedded server cannot be had
+        ├── EmbeddedMissing       no server binary on this machine
+        └── DataDirInUse          another process owns the data directory
+
+A message names field, value and rule. It never carries a payload, a secret or the store's own words.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HeadgateError(Exception):
+    """The root of the tree. ``code`` is stable; the message is for people and may change."""
+
+    code: ClassVar[str] = "headgate_error"
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class InvalidRequest(HeadgateError):
+    """A value breaks a rule; ``field`` names it. Nothing was stored."""
+
+    code = "invalid_request"
+
+
+class InvalidSpec(InvalidRequest):
+    """A spec the grammar refuses, in the same words at every entry point."""
+
+    code = "invalid_spec"
+
+    def __init__(self, message: str, *, field: str | None = "spec") -> None:
+        super().__init__(message, field=field)
+
+
+class InvalidShape(InvalidRequest):
+    """An unknown field, a missing one, or a value of the wrong type."""
+
+    code = "invalid_shape"
+
+
+class InvalidSyntax(InvalidRequest):
+    """The body is not JSON as RFC 8259 has it."""
+
+    code = "invalid_syntax"
+
+
+class TooLarge(InvalidRequest):
+    """A value is over its limit in bytes."""
+
+    code = "too_large"
+
+
+class UnsupportedMedia(InvalidRequest):
+    """The body has a content type other than ``application/json``."""
+
+    code = "unsupported_media_type"
+
+
+class InvalidCursor(InvalidRequest):
+    """A cursor that this list never gave out."""
+
+    code = "invalid_cursor"
+
+    def __init__(self, message: str, *, field: str | None = "cursor") -> None:
+        super().__init__(message, field=field)
+
+
+class IdempotencyKeyMissing(InvalidRequest):
+    """The operation creates something and came without a key to make a repeat harmless."""
+
+    code = "idempotency_key_missing"
+
+
+class IdempotencyKeyReused(InvalidRequest):
+    """The key belongs to an earlier request with other content."""
+
+    code = "idempotency_key_reused"
+
+
+class NotFound(HeadgateError):
+    """Nothing is stored under that id."""
+
+    code = "not_found"
+
+
+class ScheduleNotFound(NotFound):
+    """No schedule has that id."""
+
+    code = "schedule_not_found"
+
+
+class JobNotFound(NotFound):
+    """No job has that id; a finished job is removed after its retention."""
+
+    code = "job_not_found"
+
+
+class Conflict(HeadgateError):
+    """Other writers changed the record each time this one tried."""
+
+    code = "conflict"
+
+
+class IdConflict(Conflict):
+    """The id exists already, with other content."""
+
+    code = "id_conflict"
+
+
+class Quarantined(HeadgateError):
+    """The fingerprint of kind and payload is barred from being enqueued."""
+
+    code = "quarantined"
+
+
+class LeaseLost(HeadgateError):
+    """The script refused to write: the duty's lease is not this holder's any more."""
+
+    code = "lease_lost"
+
+
+class StoreError(HeadgateError):
+    """A key holds what Headgate did not write there, or a script failed; see the server's log."""
+
+    code = "store_error"
+
+
+class StoreUnavailable(StoreError):
+    """No answer in time. The call may have happened; repeat it only if a repeat is harmless."""
+
+    code = "store_unavailable"
+
+
+class StoreFull(StoreError):
+    """The store is out of memory and refused the call before its first write."""
+
+    code = "store_full"
+
+
+class StoreUnsupported(StoreError):
+    """The server is too old, or set up so that Headgate's promises would not hold."""
+
+    code = "store_unsupported"
+
+
+class EmbeddedError(HeadgateError):
+    """The embedded server did not start or did not answer."""
+
+    code = "embedded_error"
+
+
+class EmbeddedMissing(EmbeddedError):
+    """No server binary exists for this machine; the message says what to install instead."""
+
+    code = "embedded_missing"
+
+
+class DataDirInUse(EmbeddedError):
+    """Another process owns the data directory; the message names it and how to share its server."""
+
+    code = "data_dir_in_use"

@@ -1,0 +1,17 @@
+"""Log lines people can search: a stable event name, then its fields.
+
+Lines carry ids, counts and codes; never a payload, a secret, or the store's own words.
+"""
+
+from __future__ import annotations
+
+import logging
+
+LOGGER = logging.getLogger("headgate")
+
+
+def log_event(level: int, event: str, **fields: object) -> None:
+    """Write one line: ``event key=value …``. The name and fields are also on the record, for structured handlers."""
+    if LOGGER.isEnabledFor(level):
+        text = " ".join((event, *(f"{name}={value}" for name, value in fields.items())))
+        LOGGER.log(level, text, extra={"headgate_event": event, "headgate_fields": fields})

@@ -1,0 +1,262 @@
+"""Records as people see them: schedules, events, jobs, duties. Frozen, and free of I/O.
+
+Every ``…_ms`` is store time in integer milliseconds since the epoch, UTC, unless its text says it is a duration.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from headgate.errors import InvalidRequest
+from headgate.jsontext import canonical
+from headgate.names import check_kind, check_queue, fingerprint
+from headgate.settings import (
+    MAX_ATTEMPTS,
+    MAX_BACKFILL,
+    MAX_DURATION_MS,
+    MAX_PRIORITY,
+)
+
+
+class MissedPolicy(StrEnum):
+    """What becomes of ticks that are due and older than the latest due one."""
+
+    SKIP = "skip"
+    """Only the latest due tick fires; older ones are recorded as a discarded range."""
+    RUN_ONCE = "run_once"
+    """As `skip` today; kept apart because it says that the owner wants the work made up for."""
+    BACKFILL = "backfill"
+    """The `backfill_limit` latest due ticks fire, oldest first; older ones are discarded."""
+
+
+class Outcome(StrEnum):
+    """What became of a tick."""
+
+    ENQUEUED = "enqueued"
+    DEDUPLICATED = "deduplicated"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class Reason(StrEnum):
+    """Why: a stable word of few values, never an error text."""
+
+    ACCEPTED = "accepted"
+    REPLAYED = "replayed"
+    """Queued by an earlier attempt whose event could not be written, or whose schedule was restored."""
+    ID_CONFLICT = "id_conflict"
+    """The tick identity was used before, with other content."""
+    QUARANTINED = "quarantined"
+    SPEC_CHANGED = "spec_changed"
+    INVALID_SPEC = "invalid_spec"
+    """The stored spec is refused now, for instance because its zone left the zone database."""
+    INVALID_REQUEST = "invalid_request"
+    """The stored record lacks a field that a job needs."""
+    STORE_ERROR = "store_error"
+    """A key of this tick holds what Headgate did not write there."""
+
+
+class JobState(StrEnum):
+    """Where a job stands."""
+
+    AVAILABLE = "available"
+
+
+class _JobOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a job is queued and run, whoever enqueues it.
+
+    Attributes:
+        kind: which actor runs it.
+        payload: what the actor receives; any JSON value up to 1 MiB.
+        queue: where workers look for it.
+        priority: -100 to 100; one step is a head start of one minute in its queue.
+        max_attempts: 1 to 100.
+        timeout_ms: longest run of one attempt, a duration.
+        retention_ms: how long the finished job is kept, a duration.
+    """
+
+    kind: str
+    payload: Any = None
+    queue: str = "default"
+    priority: int = 0
+    max_attempts: int = 5
+    timeout_ms: int = 300_000
+    retention_ms: int = 86_400_000
+
+    def check(self) -> None:
+        """Raise `InvalidRequest` for the first value that breaks its rule."""
+        check_kind(self.kind)
+        check_queue(self.queue)
+        _check_range("priority", self.priority, -MAX_PRIORITY, MAX_PRIORITY)
+        _check_range("max_attempts", self.max_attempts, 1, MAX_ATTEMPTS)
+        _check_range("timeout_ms", self.timeout_ms, 1, MAX_DURATION_MS)
+        _check_range("retention_ms", self.retention_ms, 0, MAX_DURATION_MS)
+
+    def content(self) -> tuple[str, str]:
+        """The canonical payload text and the fingerprint of kind and payload; raises `InvalidRequest`."""
+        text = canonical(self.payload)
+        return text, fingerprint(self.kind, text)
+
+
+class JobRequest(_JobOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job somebody asks for directly."""
+
+
+class ScheduleDefinition(_JobOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What its owner says about a schedule; where the schedule stands is not part of it.
+
+    Attributes:
+        spec: when, see `headgate.spec`.
+        on_missed: what becomes of missed ticks.
+        backfill_limit: 1 to 1000; how many of the latest due ticks `backfill` fires.
+    """
+
+    spec: str
+    on_missed: MissedPolicy = MissedPolicy.SKIP
+    backfill_limit: int = 100
+
+    def check(self) -> None:
+        """Raise `InvalidRequest` for the first value that breaks its rule; the spec has a checker of its own."""
+        super().check()
+        _check_range("backfill_limit", self.backfill_limit, 1, MAX_BACKFILL)
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A tick that is still due because it could not be carried out."""
+
+    tick_ms: int
+    reason: Reason
+    attempts: int
+    since_ms: int
+    retry_at_ms: int
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """The durable record, as stored.
+
+    Attributes:
+        payload: absent in lists, which carry `payload_bytes` only.
+        revision: moves with every write of the definition, never by firing.
+        next_run_ms: the next tick to be looked at; null when paused or when the spec has no further tick.
+        anchor_ms: the last tick passed, or the instant of creation or of a changed spec.
+        last_tick_ms: the last tick decided; at or before it everything ran unless a gap says otherwise.
+        outcomes: one letter for each of the last 30 ticks, newest last: enqueued, deduplicated, skipped, failed.
+        failure: why the due tick is not getting through, or null.
+    """
+
+    id: str
+    kind: str
+    spec: str
+    payload: Any | msgspec.UnsetType = msgspec.UNSET
+    payload_bytes: int
+    fingerprint: str
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_ms: int
+    retention_ms: int
+    on_missed: MissedPolicy
+    backfill_limit: int
+    revision: int
+    created_at_ms: int
+    updated_at_ms: int
+    paused: bool
+    next_run_ms: int | None
+    anchor_ms: int
+    last_tick_ms: int | None
+    outcomes: str
+    failure: Failure | None
+
+
+class TickRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Ticks passed without running; both ends are ticks and belong to the range."""
+
+    from_ms: int
+    until_ms: int
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scheduler did about one tick.
+
+    Attributes:
+        event_id: 1, 2, 3 … without holes, for as long as the schedule's history is kept.
+        job_id: the job the tick became, or the one that stands in its way; null when there is none.
+        attempts: how often this tick was tried, this time included.
+        first_attempt_ms: when it was first tried, if that was not this time.
+        discarded: older due ticks that the policy passed over in favour of this one.
+    """
+
+    event_id: int
+    schedule_id: str
+    tick_ms: int
+    job_id: str | None
+    outcome: Outcome
+    reason: Reason
+    recorded_at_ms: int
+    attempts: int = 1
+    first_attempt_ms: int | None = None
+    discarded: TickRange | None = None
+
+
+class PeriodicOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """The tick a job was made for."""
+
+    schedule_id: str
+    tick_ms: int
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """The durable unit of work.
+
+    Attributes:
+        payload: present only when asked for.
+        periodic_origin: the tick it was made for; null for a job that somebody asked for.
+        manual_schedule_id: the schedule whose "enqueue now" made it, or null.
+        available_at_ms: from when it may run.
+    """
+
+    id: str
+    kind: str
+    queue: str
+    state: JobState
+    priority: int
+    attempt: int
+    max_attempts: int
+    timeout_ms: int
+    retention_ms: int
+    fingerprint: str
+    enqueued_at_ms: int
+    available_at_ms: int
+    periodic_origin: PeriodicOrigin | None
+    manual_schedule_id: str | None
+    payload: Any | msgspec.UnsetType = msgspec.UNSET
+
+
+class Enqueued(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a request for a job; a repeat of the request gets the same, marked as replayed."""
+
+    job_id: str
+    replayed: bool
+
+
+class DutyState(msgspec.Struct, frozen=True, kw_only=True):
+    """Who does the work that only one process may do.
+
+    Attributes:
+        holder: the process with the lease; null when nobody has it.
+        epoch: leases granted so far.
+        lease_left_ms: how long the lease still lasts, a duration; null when nobody has it.
+    """
+
+    name: str
+    holder: str | None
+    epoch: int
+    lease_left_ms: int | None
+
+
+def _check_range(field: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise InvalidRequest(f"{field} {value} is outside {low} to {high}", field=field)

@@ -1,0 +1,226 @@
+"""The sweep loop: read what is due, plan it, fire it, sleep until something is due or a write wakes it.
+
+Nothing that happens to the store ends the loop: a lost lease makes the process a standby, a store that is away or full
+is one log line and a back-off, an unreadable record is put off by itself. What cannot be recorded when it happens is
+remembered here, so that the tick's eventual event says how often and since when it was tried.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import anyio
+
+from headgate.duty import Duty
+from headgate.errors import HeadgateError, LeaseLost, StoreError
+from headgate.log import log_event
+from headgate.pacing import Backoff, Wakeup
+from headgate.planning import Sweep
+from headgate.settings import MAX_PAGE
+from headgate.store import Store
+from headgate.store.ticks import DuePage, PlannedFire, Unrecorded
+from headgate.store.wakeups import Wakeups
+
+_IN_FLIGHT: Final = 2
+"""Fires under way at once: the server works on one while the next is planned and packed."""
+_RETRY_SECONDS: Final = 1.0
+"""After a sweep with failures, look again no later than the first of them may be tried again."""
+_MAX_REMEMBERED: Final = 10_000
+
+
+class Scheduler:
+    """One contender for the scheduler duty; run as many as you like, one of them sweeps.
+
+    Args:
+        store: the namespace to schedule for.
+        wakeups: where writes are announced.
+    """
+
+    def __init__(self, store: Store, wakeups: Wakeups) -> None:
+        self.duty = Duty(store.leases, "scheduler", store.settings)
+        self._store = store
+        self._wakeups = wakeups
+        self._wake = Wakeup()
+        self._wake_at = 0.0
+        self._backoff = Backoff(store.settings.backoff_min_ms, store.settings.backoff_max_ms)
+        self._unrecorded: dict[tuple[str, int], Unrecorded] = {}
+
+    async def run(self) -> None:
+        """Contend and sweep until cancelled; then give the lease up, so that a standby takes over at once."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self.duty.keep)
+                tasks.start_soon(self._listen)
+                tasks.start_soon(self._heed_heartbeats)
+                await self._sweep_for_ever()
+        finally:
+            await self.duty.resign()
+
+    async def sweep(self) -> float:
+        """One bounded pass over what is due now.
+
+        Returns:
+            Seconds, on the process's clock, until something else is due; 0 when there was more than fits one pass.
+
+        Raises:
+            LeaseLost: another process has the duty.
+            StoreError: the store did not answer, refused, or holds something foreign.
+        """
+        limit = self._store.settings.sweep_limit
+        page = await self._store.ticks.due(limit)
+        received = time.monotonic()
+        sweep = Sweep(page, self._unrecorded)
+        failures = await self._fire_all(sweep.batches())
+        failures += await self._fire_none(page, sweep)
+        if len(page.rows) >= limit:
+            return 0.0
+        seconds = self._store.settings.heartbeat_ms / 1000
+        if sweep.due_next_ms is not None:
+            seconds = min(seconds, (sweep.due_next_ms - page.now_ms) / 1000)
+        if failures:
+            seconds = min(seconds, _RETRY_SECONDS)
+        return max(0.0, seconds - (time.monotonic() - received))
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            seconds = await self._try_sweep() if self.duty.trusted else self._store.settings.heartbeat_ms / 1000
+            if seconds > 0:
+                self._wake_at = time.monotonic() + seconds
+                await self._wake.wait(seconds)
+
+    async def _try_sweep(self) -> float:
+        """One sweep; a fault becomes a wait."""
+        try:
+            seconds = await self.sweep()
+        except LeaseLost:
+            self.duty.lost()
+            return self._store.settings.heartbeat_ms / 1000
+        except StoreError as error:
+            if self._backoff.failures == 0:
+                log_event(logging.WARNING, "sweep.failed", code=error.code, detail=error.message)
+            await anyio.sleep(self._backoff.next_ms() / 1000)
+            return 0.0
+        if self._backoff.failures:
+            log_event(logging.INFO, "sweep.recovered", failures=self._backoff.failures)
+            self._backoff.reset()
+        return seconds
+
+    async def _fire_all(self, batches: Iterator[list[PlannedFire]]) -> int:
+        """Fire batches, planned as they are taken, two at a time. Returns how many schedules could not go on."""
+        errors: list[HeadgateError] = []
+        failures = 0
+
+        async def drain() -> None:
+            nonlocal failures
+            for batch in batches:
+                if errors:
+                    return
+                try:
+                    failures += await self._fire(batch)
+                except HeadgateError as error:
+                    errors.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(_IN_FLIGHT):
+                tasks.start_soon(drain)
+        if errors:
+            raise errors[0]
+        return failures
+
+    async def _fire(self, batch: list[PlannedFire]) -> int:
+        if not self.duty.trusted:
+            raise LeaseLost("the lease of the scheduler duty ran out")
+        try:
+            results = await self._store.ticks.fire(self.duty.token, batch)
+        except StoreError:
+            self._remember(batch)
+            raise
+        failures = 0
+        for planned, result in zip(batch, results, strict=True):
+            if planned.unrecorded is not None:
+                self._unrecorded.pop((planned.row.id, planned.plan.ticks[0]), None)
+            last = result.rpartition(",")[2]
+            if last == "unrecorded" or last.startswith("failed/"):
+                failures += 1
+                log_event(
+                    logging.WARNING,
+                    "tick.failed",
+                    schedule=planned.row.id,
+                    tick_ms=planned.plan.ticks[0],
+                    result=last,
+                )
+        return failures
+
+    async def _fire_none(self, page: DuePage, sweep: Sweep) -> int:
+        """See to schedules without a plan: record why, or go on from here."""
+        for schedule_id in page.unreadable:
+            log_event(logging.ERROR, "schedule.unreadable", schedule=schedule_id)
+        for row, reason in sweep.unplannable:
+            log_event(
+                logging.ERROR,
+                "tick.failed",
+                schedule=row.id,
+                tick_ms=row.next_run_ms,
+                result=f"failed/{reason}",
+            )
+            await self._store.ticks.fail(self.duty.token, row, row.next_run_ms, reason)
+        for row, next_run_ms in sweep.empty:
+            await self._store.ticks.reanchor(self.duty.token, row, page.now_ms, next_run_ms)
+        return len(sweep.unplannable)
+
+    def _remember(self, batch: list[PlannedFire]) -> None:
+        """Count attempts that the store could not take, within bounds, for the event that it will take one day."""
+        for row, plan, earlier in batch:
+            key = (row.id, plan.ticks[0])
+            if key in self._unrecorded or len(self._unrecorded) < _MAX_REMEMBERED:
+                attempts, first_ms = earlier or (0, plan.ticks[0])
+                self._unrecorded[key] = Unrecorded(attempts + 1, first_ms)
+
+    async def _listen(self) -> None:
+        """Turn announcements into wake-ups. Without them, everything still happens a heartbeat later."""
+        backoff = Backoff(self._store.settings.backoff_min_ms, self._store.settings.backoff_max_ms)
+        while True:
+            try:
+                async for what in self._wakeups.listen():
+                    backoff.reset()
+                    if what == "duty":
+                        self.duty.nudge()
+                    else:
+                        self._wake.set()
+            except HeadgateError as error:
+                if backoff.failures == 0:
+                    log_event(logging.WARNING, "wakeups.failed", code=error.code)
+                await anyio.sleep(backoff.next_ms() / 1000)
+
+    async def _heed_heartbeats(self) -> None:
+        """Wake up for what a heartbeat saw and no sweep could know; put missing schedules back into the indexes."""
+        while True:
+            heartbeat = await self.duty.next_heartbeat()
+            if not heartbeat.held:
+                continue
+            if heartbeat.due_next_ms is not None:
+                due_in = (heartbeat.due_next_ms - heartbeat.now_ms) / 1000
+                if time.monotonic() + due_in < self._wake_at:
+                    self._wake.set()
+            if heartbeat.granted:
+                self._wake.set()
+            if not heartbeat.index_whole:
+                await self._mend_index()
+
+    async def _mend_index(self) -> None:
+        added, after = 0, ""
+        try:
+            while True:
+                after, count = await self._store.schedules.reindex(after, MAX_PAGE)
+                added += count
+                if not after:
+                    break
+        except StoreError as error:
+            log_event(logging.ERROR, "index.broken", code=error.code)
+            return
+        if added:
+            log_event(logging.WARNING, "index.mended", added=added)
+            self._wake.set()

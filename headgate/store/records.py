@@ -1,0 +1,92 @@
+"""Stored hashes and lists as models: numbers from their digits, '' as None, a foreign value as a store error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from headgate.errors import StoreError
+from headgate.jsontext import parse_json
+from headgate.models import Event, Job, Schedule
+
+SCHEDULE_FIELDS: Final = (
+    *(
+        "id",
+        "kind",
+        "spec",
+        "payload_bytes",
+        "fingerprint",
+        "queue",
+        "priority",
+        "max_attempts",
+        "timeout_ms",
+    ),
+    *("retention_ms", "on_missed", "backfill_limit", "revision", "created_at_ms", "updated_at_ms", "paused"),
+    *("next_run_ms", "anchor_ms", "last_tick_ms", "outcomes"),
+    *("failing_tick_ms", "failing_reason", "failing_attempts", "failing_since_ms", "retry_at_ms"),
+)
+JOB_FIELDS: Final = (
+    *("id", "kind", "queue", "state", "priority", "attempt", "max_attempts", "timeout_ms", "retention_ms"),
+    *("fingerprint", "enqueued_at_ms", "available_at_ms", "periodic_schedule_id", "periodic_tick_ms"),
+    "manual_schedule_id",
+)
+
+
+def pairs(flat: Sequence[str]) -> dict[str, str]:
+    """A flat reply of fields and values as a dict."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def schedule_from(record: Mapping[str, str | None]) -> Schedule:
+    """A schedule's record; with its payload if the record has it.
+
+    Raises:
+        StoreError: the record is not what Headgate writes.
+    """
+    values: dict[str, Any] = {name: record.get(name) or None for name in SCHEDULE_FIELDS[:20]}
+    values["outcomes"] = record.get("outcomes") or ""
+    values["paused"] = record.get("paused") == "1"
+    values["failure"] = None
+    if record.get("failing_tick_ms"):
+        values["failure"] = {
+            "tick_ms": record["failing_tick_ms"],
+            "reason": record.get("failing_reason"),
+            "attempts": record.get("failing_attempts"),
+            "since_ms": record.get("failing_since_ms"),
+            "retry_at_ms": record.get("retry_at_ms"),
+        }
+    return _with_payload(values, Schedule, record.get("payload"))
+
+
+def job_from(record: Mapping[str, str | None]) -> Job:
+    """A job's record; with its payload if the record has it.
+
+    Raises:
+        StoreError: the record is not what Headgate writes.
+    """
+    values: dict[str, Any] = {name: record.get(name) or None for name in JOB_FIELDS}
+    schedule_id, tick_ms = values.pop("periodic_schedule_id"), values.pop("periodic_tick_ms")
+    values["periodic_origin"] = {"schedule_id": schedule_id, "tick_ms": tick_ms} if schedule_id and tick_ms else None
+    return _with_payload(values, Job, record.get("payload"))
+
+
+def event_from(text: str) -> Event:
+    """An event as stored; raises `StoreError` when it is not what Headgate writes."""
+    try:
+        return msgspec.json.decode(text, type=Event)
+    except msgspec.MsgspecError:
+        raise StoreError("the history holds an event that headgate did not write") from None
+
+
+_Record = TypeVar("_Record", Schedule, Job)
+
+
+def _with_payload(values: dict[str, Any], model: type[_Record], payload: str | None) -> _Record:
+    try:
+        if payload is not None:
+            values["payload"] = parse_json(payload.encode(), field="payload")
+        return msgspec.convert(values, model, strict=False)
+    except (msgspec.MsgspecError, ValueError):
+        raise StoreError(f"a stored {model.__name__.lower()} has a field that headgate did not write") from None

@@ -1,0 +1,49 @@
+"""One namespace on one server, as its aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redis.asyncio import Redis
+
+from headgate.settings import Settings
+from headgate.store.events import Events
+from headgate.store.jobs import Jobs
+from headgate.store.keys import Keys
+from headgate.store.leases import Leases
+from headgate.store.quarantine import Quarantine
+from headgate.store.schedules import Schedules
+from headgate.store.scripts import Scripts
+from headgate.store.ticks import Ticks
+
+
+class Store:
+    """Everything Headgate keeps, by aggregate. It owns no connection: the caller opens and closes the client.
+
+    Args:
+        client: as made by `headgate.connect.connect`.
+        namespace: 1 to 64 of ``[A-Za-z0-9._-]``; namespaces share a server and see nothing of each other.
+        settings: limits and intervals.
+        pieces: replacements for shared pieces of the scripts, by name: a clock that tests move, for instance.
+
+    Raises:
+        InvalidRequest: the namespace breaks its rule.
+    """
+
+    def __init__(
+        self,
+        client: Redis,
+        namespace: str = "default",
+        *,
+        settings: Settings | None = None,
+        pieces: Mapping[str, str] | None = None,
+    ) -> None:
+        self.keys = Keys(namespace)
+        self.settings = settings or Settings()
+        scripts = Scripts(client, self.keys, pieces)
+        self.schedules = Schedules(scripts, history_ms=self.settings.history_retention_ms)
+        self.ticks = Ticks(scripts)
+        self.events = Events(scripts)
+        self.jobs = Jobs(scripts)
+        self.leases = Leases(scripts)
+        self.quarantine = Quarantine(scripts)

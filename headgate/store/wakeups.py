@@ -1,0 +1,41 @@
+"""Wake-ups: writes and given-up leases are announced on a channel. Hints only: a lost one costs a heartbeat."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from redis.asyncio import Redis
+
+from headgate.connect import translated
+from headgate.store.keys import Keys
+
+_WAIT_SECONDS: Final = 5.0
+
+
+class Wakeups:
+    """The channel of one namespace, read on a connection of its own.
+
+    Args:
+        client: as made by `headgate.connect.connect_pubsub`.
+        namespace: whose wake-ups.
+    """
+
+    def __init__(self, client: Redis, namespace: str = "default") -> None:
+        self._client = client
+        self._channel = Keys(namespace)("wake")
+
+    async def listen(self) -> AsyncIterator[str]:
+        """What happened, ``schedule`` or ``duty``; first ``subscribed``, since anything may have happened before.
+
+        Raises:
+            StoreUnavailable: the connection broke; listen again.
+        """
+        async with self._client.pubsub() as channel:
+            with translated():
+                await channel.subscribe(self._channel)
+            while True:
+                with translated():
+                    message = await channel.get_message(timeout=_WAIT_SECONDS)
+                if message is not None:
+                    yield "subscribed" if message["type"] == "subscribe" else str(message["data"])

@@ -1,0 +1,67 @@
+-- enqueue_tick: the job of a tick, exactly once. Queue entries are gathered and written by `write_ready` at the end of
+-- the call; that cannot fail, since the type of each ready set was checked before its first entry was gathered.
+-- include: clock
+-- include: digits
+-- include: typed
+-- include: jobs
+
+local quarantined_any = redis.call('HLEN', key_quarantine()) > 0
+local ready, ready_usable, marker_made = {}, {}, nil
+
+local function queue_usable(queue)
+  local usable = ready_usable[queue]
+  if usable == nil then
+    usable = typed(key_available(queue), 'zset')
+    ready_usable[queue] = usable
+    if usable then ready[queue] = {} end
+  end
+  return usable
+end
+
+-- Whether this identity was queued before: 'replayed', 'id_conflict' or nil. Its marker says so or, should the marker
+-- have lapsed, its job. Where it says no, the marker is made.
+local function queued_before(schedule, tick, job_id)
+  local content, marker_key = schedule.content, key_tick(schedule.id, tick)
+  local marker = job_id .. ' ' .. content.fingerprint .. ' ' .. content.queue
+  if not redis.call('SET', marker_key, marker, 'NX', 'PX', schedule.marker_ms) then
+    return redis.call('GET', marker_key) == marker and 'replayed' or 'id_conflict'
+  end
+  marker_made = marker_key
+  if redis.call('EXISTS', key_job(job_id)) == 0 then return nil end
+  local job = redis.call('HMGET', key_job(job_id), 'fingerprint', 'queue')
+  if job[1] == content.fingerprint and job[2] == content.queue then return 'replayed' end
+  redis.call('DEL', marker_key)
+  return 'id_conflict'
+end
+
+local function enqueue(schedule, tick, job_id)
+  local content = schedule.content
+  if not content then return 'failed', 'invalid_request' end
+  if quarantined_any and redis.call('HEXISTS', key_quarantine(), content.fingerprint) == 1 then
+    return 'skipped', 'quarantined'
+  end
+  if not queue_usable(content.queue) then return 'failed', 'store_error' end
+  local before = queued_before(schedule, tick, job_id)
+  if before then return before == 'replayed' and 'enqueued' or 'deduplicated', before, job_id end
+  write_job(job_id, content, schedule.id, tick, '')
+  local entries = ready[content.queue]
+  entries[#entries + 1] = ready_score(content)
+  entries[#entries + 1] = job_id
+  return 'enqueued', 'accepted', job_id
+end
+
+-- Outcome, reason and job id of a tick. A fault is an outcome too: what this call made before it is undone, so that a
+-- marker always means that the job is queued.
+local function enqueue_tick(schedule, tick)
+  marker_made = nil
+  local ran, outcome, reason, job_id = pcall(enqueue, schedule, tick, TICK_JOB_PREFIX .. schedule.id .. '-' .. tick)
+  if ran then return outcome, reason, job_id end
+  if marker_made then redis.call('DEL', marker_made) end
+  return 'failed', 'store_error', nil
+end
+
+local function write_ready()
+  for queue, entries in pairs(ready) do
+    if #entries > 0 then redis.call('ZADD', key_available(queue), unpack(entries)) end
+  end
+end

@@ -1,0 +1,18 @@
+-- jobs: the one writer of job records.
+-- include: clock
+-- include: digits
+
+-- `content` has kind, queue, priority, max_attempts, timeout_ms, retention_ms, fingerprint, payload.
+-- The origin is a pair: half of one is a fault of the caller and refused before anything is written.
+local function write_job(job_id, content, schedule_id, tick, manual_schedule_id)
+  if (schedule_id == '') ~= (tick == '') then error('half a periodic origin') end
+  redis.call('HSET', key_job(job_id), 'id', job_id, 'kind', content.kind, 'queue', content.queue,
+    'state', 'available', 'priority', content.priority, 'attempt', '0', 'crash_attempt', '0',
+    'max_attempts', content.max_attempts, 'timeout_ms', content.timeout_ms, 'retention_ms', content.retention_ms,
+    'fingerprint', content.fingerprint, 'enqueued_at_ms', now_text, 'available_at_ms', now_text,
+    'periodic_schedule_id', schedule_id, 'periodic_tick_ms', tick, 'manual_schedule_id', manual_schedule_id,
+    'payload', content.payload)
+end
+
+-- Where a job stands in its queue: when it may run, less a head start for its priority.
+local function ready_score(content) return digits(now - content.priority * PRIORITY_STEP_MS) end

@@ -1,0 +1,52 @@
+"""Fixtures: one private server of each kind per test process, and a namespace of its own for each test."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from tests.support.servers import KINDS, PrivateServer, binary_of
+from tests.support.worlds import START_MS, World
+
+AVAILABLE = [kind for kind in KINDS if binary_of(kind)]
+
+if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
+    raise RuntimeError(f"HEADGATE_TEST_ALL_STORES is set, and this machine has only {AVAILABLE}")
+
+
+@pytest.fixture(scope="session", params=AVAILABLE)
+def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
+    """A server that lives as long as the test process. Tests share it and use a namespace each."""
+    private = PrivateServer(request.param)
+    private.start()
+    yield private
+    private.close()
+
+
+@pytest.fixture(params=AVAILABLE)
+def own_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
+    """A server for one test alone, durable, to be killed, stopped or filled."""
+    private = PrivateServer(request.param, durable=True)
+    private.start()
+    yield private
+    private.close()
+
+
+@pytest.fixture
+async def world(server: PrivateServer) -> AsyncIterator[World]:
+    """A namespace on real store time."""
+    it = World(server.url, f"t-{uuid.uuid4().hex[:12]}")
+    yield it
+    await it.close()
+
+
+@pytest.fixture
+async def moved(server: PrivateServer) -> AsyncIterator[World]:
+    """A namespace whose store time stands still until the test moves it."""
+    it = World(server.url, f"t-{uuid.uuid4().hex[:12]}", moved=True)
+    await it.set_clock(START_MS)
+    yield it
+    await it.close()
