@@ -195,7 +195,9 @@ def _client(url: str, settings: Settings, *, name: str, keepalive: dict[int, int
     _check_url(url)
     timeout = settings.call_timeout_ms / 1000
     tcp = urlsplit(url).scheme != "unix"
-    options: dict[str, Any] = {"socket_keepalive_options": keepalive} if tcp and keepalive else {}
+    options: dict[str, Any] = {}
+    if tcp and keepalive:
+        options = {"socket_keepalive": True, "socket_keepalive_options": keepalive}
     try:
         pool = BlockingConnectionPool.from_url(
             url,

@@ -32,6 +32,7 @@ from headgate.settings import Settings
 from headgate.store.leases import Heartbeat, Leases
 
 _RELEASE_SECONDS: Final = 1.0
+_EXPIRY_SLACK_MS: Final = 5
 
 
 class Duty:
@@ -71,11 +72,8 @@ class Duty:
         self._nudge.set()
 
     def lost(self) -> None:
-        """The store refused the token: this term is over. The next heartbeat tries for another."""
-        if self._held:
-            log_event(logging.WARNING, "duty.lost", duty=self.name, process=self.process_id)
-        self._held = False
-        self._token = self._new_token()
+        """The store refused the token: this term is over. The next heartbeat, sent now, tries for another."""
+        self._end_term()
         self._nudge.set()
 
     async def keep(self) -> None:
@@ -83,17 +81,21 @@ class Duty:
         while True:
             wait_ms: float = self._settings.heartbeat_ms
             try:
-                await self.beat()
+                heartbeat = await self.beat()
             except HeadgateError as error:
                 if self._backoff.failures == 0:
                     log_event(logging.WARNING, "duty.heartbeat_failed", duty=self.name, code=error.code)
                 wait_ms = self._backoff.next_ms()
             else:
                 self._backoff.reset()
+                if not heartbeat.held:  # be there when the holder's lease ends, unless it is renewed
+                    wait_ms = min(wait_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)
             await self._nudge.wait(wait_ms / 1000)
 
     async def beat(self) -> Heartbeat:
         """One heartbeat: renew or try for the lease. Raises what the store raises."""
+        if self._held and not self.trusted:  # others may have had the duty meanwhile: this cannot be the same term
+            self._end_term()
         started, token = time.monotonic(), self._token
         heartbeat = await self._leases.heartbeat(
             self.name, token, self._settings.lease_ttl_ms, self.process_id, self._about
@@ -110,7 +112,7 @@ class Duty:
                         epoch=heartbeat.epoch,
                     )
             elif self._held:
-                self.lost()
+                self._end_term()
             self._held = heartbeat.held
         self._last = heartbeat
         self._beaten.set()
@@ -133,6 +135,12 @@ class Duty:
                 if released:
                     log_event(logging.INFO, "duty.released", duty=self.name, process=self.process_id)
         self._held = False
+
+    def _end_term(self) -> None:
+        if self._held:
+            log_event(logging.WARNING, "duty.lost", duty=self.name, process=self.process_id)
+        self._held = False
+        self._token = self._new_token()
 
     def _new_token(self) -> str:
         return f"{self.process_id}/{uuid.uuid4().hex[:12]}"

@@ -28,7 +28,7 @@ __all__ = ["EmbeddedStore"]
 BACKOFF_MIN_S: Final = 0.05
 BACKOFF_MAX_S: Final = 5.0
 STEADY_S: Final = 10.0
-"""A server that lived this long owes nothing for earlier deaths: it is started again at once."""
+"""A server that lived this long owes nothing for earlier deaths: the back-off begins anew."""
 
 _log = logging.getLogger("headgate.embedded")
 
@@ -65,6 +65,8 @@ class EmbeddedStore:
         return None if self._server is None else self._server.pid
 
     async def __aenter__(self) -> Self:
+        if self._server is not None:
+            raise EmbeddedError(f"this store on data directory {self.data_dir} is open already")
         binary = await anyio.to_thread.run_sync(find_binary)  # its first import takes many milliseconds
         try:
             self._owner_lock = claim(self.data_dir)
@@ -121,4 +123,4 @@ async def _supervise(server: Server, scope: anyio.CancelScope) -> None:
                 _log.warning("the embedded server is away and did not start: %s", error)
             else:
                 if server.pid != pid:  # else it only cut our connection
-                    _log.warning("the embedded server %s ended; process %s serves now", pid, server.pid)
+                    _log.warning("the embedded server ended; process %s serves now", server.pid)

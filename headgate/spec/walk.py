@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-# The library ships no types; `_Croniter` states the little that is used of it.
-from croniter import CroniterBadDateError, croniter  # type: ignore[import-untyped]
+from croniter import CroniterBadDateError, croniter
 
 if TYPE_CHECKING:
     from headgate.spec.fields import Fields, Values
@@ -23,6 +22,8 @@ _MAX_YEARS: Final = 12
 
 
 class _Croniter(Protocol):
+    """The little that is used of the library, which ships no types."""
+
     def get_next(self, ret_type: type[datetime], start_time: datetime) -> datetime: ...
     def get_prev(self, ret_type: type[datetime], start_time: datetime) -> datetime: ...
 

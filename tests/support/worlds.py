@@ -36,7 +36,7 @@ class World:
         self.namespace = namespace
         self.settings = settings or Settings()
         self.moved = moved
-        self.client: Redis = connect(url, self.settings)
+        self.client: Any = connect(url, self.settings)  # replies of raw commands are untyped
         self.store = self.store_on(self.client)
         self.keys = self.store.keys
         self._pubsub: Redis = connect_pubsub(url, self.settings)

@@ -135,9 +135,7 @@ def test_an_unusable_url_is_refused_without_quoting_it(url: str) -> None:
     ],
 )
 @pytest.mark.parametrize("make", [hc.connect, hc.connect_pubsub])
-def test_every_connection_is_tried_once_and_has_deadlines(
-    make: Any, url: str, expected: dict[str, Any]
-) -> None:
+def test_every_connection_is_tried_once_and_has_deadlines(make: Any, url: str, expected: dict[str, Any]) -> None:
     client = make(url, Settings(call_timeout_ms=1_200))
     options = client.connection_pool.connection_kwargs
     assert options.items() >= expected.items()
@@ -247,9 +245,7 @@ async def test_a_call_beyond_the_connections_waits_and_then_gives_up(monkeypatch
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
-def test_translation_keeps_the_meaning_and_drops_the_words(
-    error: Exception, expected: type[StoreError]
-) -> None:
+def test_translation_keeps_the_meaning_and_drops_the_words(error: Exception, expected: type[StoreError]) -> None:
     translated = hc.translate(error)
     assert type(translated) is expected
     assert SECRET not in str(translated)

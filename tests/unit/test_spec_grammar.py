@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import zoneinfo
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock, call
 
 import pytest
@@ -15,6 +16,9 @@ from headgate.settings import MAX_INSTANT_MS, MAX_SPEC
 from headgate.spec import Spec, parse_spec, zones
 from headgate.spec.cron import CronSpec
 from headgate.spec.grammar import parse_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOON = 1_715_774_400_000
 DAY = 86_400_000
@@ -246,9 +250,7 @@ def test_zones_are_listed_once_and_only_when_one_is_named(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["America", "Gone/Missing"])
-def test_a_listed_zone_that_does_not_load_is_an_invalid_spec(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_listed_zone_that_does_not_load_is_an_invalid_spec(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of zones raises OSError in some Pythons, a missing file KeyError; neither may get out."""
     monkeypatch.setattr(zones, "_known_zones", lambda: {name})
     assert "not in the time zone database" in _refusal(f"CRON_TZ={name} 0 9 * * *")
@@ -296,15 +298,23 @@ def test_one_of_two_day_fields_may_run_out_before_the_other() -> None:
     assert spec.next_after(_ms("9999-12-13")) == _ms("9999-12-17")
 
 
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("switching")
 def test_threads_may_share_a_spec() -> None:
     """The stepper inside keeps its place; calls from several threads must not move it for one another."""
     spec = parse_spec("CRON_TZ=Europe/Berlin 7 3,15 13 * 5")
     instants = [NOON + number * 31 * DAY // 7 for number in range(400)]
     alone = [(spec.next_after(at), spec.latest_at_or_before(at)) for at in instants]
     with ThreadPoolExecutor(8) as pool:
-        together = list(
-            pool.map(lambda at: (spec.next_after(at), spec.latest_at_or_before(at)), instants * 3)
-        )
+        together = list(pool.map(lambda at: (spec.next_after(at), spec.latest_at_or_before(at)), instants * 3))
     assert together == alone * 3
 
 

@@ -1,0 +1,71 @@
+"""The application: routes, error handling, and the headers that every answer carries.
+
+It keeps no state of its own: everything is read from and written to the store, under the store's deadlines, so any
+number of processes may serve the same namespace. It authenticates nobody; whoever may reach it may do everything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import hdrs, web
+
+from headgate.http import jobs, periodic, system
+from headgate.http.problems import REQUEST_ID_HEADER, problem, problems, request_id
+from headgate.http.query import STORE
+from headgate.settings import MAX_BODY_BYTES
+from headgate.store import Store
+
+_SECURITY_HEADERS: Final = {
+    hdrs.CACHE_CONTROL: "no-store",
+    "X-Content-Type-Options": "nosniff",
+    hdrs.SERVER: "headgate",
+}
+
+
+class _WithoutTraceback(logging.Filter):
+    """The traceback of a request that is not HTTP quotes it, and what follows a wrong length is part of a body."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = record.exc_text = None
+        return True
+
+
+_LOGGER: Final = logging.getLogger("headgate.http")
+_LOGGER.addFilter(_WithoutTraceback())
+
+SERVER_OPTIONS: Final[Mapping[str, Any]] = {"access_log": None, "logger": _LOGGER}
+"""What to start the server with, as in ``AppRunner(create_app(store), **SERVER_OPTIONS)``.
+
+An access log would hold query strings, and aiohttp's own logger the text of malformed requests.
+"""
+
+
+def create_app(store: Store) -> web.Application:
+    """The API of one namespace.
+
+    Args:
+        store: the namespace. The application owns no connection: the caller opens and closes the client.
+    """
+    app = web.Application(middlewares=[problems], client_max_size=MAX_BODY_BYTES)
+    app[STORE] = store
+    app.on_response_prepare.append(_add_headers)
+    for route in (*periodic.ROUTES, *jobs.ROUTES, *system.ROUTES):
+        app.router.add_route(route.method, route.path, route.handler, expect_handler=_heed_expectation, **route.kwargs)
+    return app
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_SECURITY_HEADERS)
+    response.headers[REQUEST_ID_HEADER] = request_id(request)
+
+
+async def _heed_expectation(request: web.Request) -> web.Response | None:
+    """As aiohttp does it, but with a problem for an expectation that is not known."""
+    if request.headers[hdrs.EXPECT].lower() != "100-continue":
+        return problem(request, 417, "expectation_failed", "the only expectation that can be met is 100-continue")
+    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    request.writer.output_size = 0  # the answer itself has not begun
+    return None

@@ -1,0 +1,85 @@
+"""A scheduler as a process of its own: ``python -m tests.support.process URL NAMESPACE SETTINGS-AS-JSON``.
+
+Prints ``started`` once it contends and every log line after that; ends cleanly on SIGTERM. ``SIGUSR1`` blocks its event
+loop for two lease lives.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from headgate.settings import Settings
+from tests.support.worlds import World
+
+
+class SchedulerProcess:
+    """A child that schedules for a world."""
+
+    def __init__(self, world: World) -> None:
+        self._child = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tests.support.process", world.url, world.namespace),
+                msgspec.json.encode(world.settings).decode(),
+            ],
+            cwd=Path(__file__).parents[2],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._child.stdout is not None
+        self.log: list[str] = []
+        while "started" not in self._read_line():
+            pass
+
+    def _read_line(self) -> str:
+        assert self._child.stdout is not None
+        line = self._child.stdout.readline()
+        assert line, f"the child ended: {self.log}"
+        self.log.append(line)
+        return line
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._child.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        self._child.send_signal(number)
+
+    def close(self) -> str:
+        """Kill it if it still lives; its log."""
+        if self.alive:
+            self._child.send_signal(signal.SIGCONT)
+            self._child.kill()
+        out, _ = self._child.communicate(timeout=10)
+        return "".join(self.log) + out
+
+
+async def _main(url: str, namespace: str, settings: Settings) -> None:
+    world = World(url, namespace, settings=settings)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(world.scheduler().run)
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGUSR1) as signals:
+            print("started", flush=True)
+            async for number in signals:
+                if number == signal.SIGTERM:
+                    tasks.cancel_scope.cancel()
+                    break
+                time.sleep(2 * settings.lease_ttl_ms / 1000)  # noqa: ASYNC251 - blocking the loop is the point
+    await world.close()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    anyio.run(_main, sys.argv[1], sys.argv[2], msgspec.json.decode(sys.argv[3], type=Settings))
