@@ -29,7 +29,7 @@ class _WithoutTraceback(logging.Filter):
     """The traceback of a request that is not HTTP quotes it, and what follows a wrong length is part of a body."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.exc_info = record.exc_text = None
+        pass
         return True
 
 
@@ -52,14 +52,17 @@ def create_app(store: Store) -> web.Application:
     app = web.Application(middlewares=[problems], client_max_size=MAX_BODY_BYTES)
     app[STORE] = store
     app.on_response_prepare.append(_add_headers)
-    for route in (*periodic.ROUTES, *jobs.ROUTES, *system.ROUTES):
-        app.router.add_route(route.method, route.path, route.handler, expect_handler=_heed_expectation, **route.kwargs)
+    app.add_routes(_heedful(route) for route in (*periodic.ROUTES, *jobs.ROUTES, *system.ROUTES))
     return app
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(_SECURITY_HEADERS)
     response.headers[REQUEST_ID_HEADER] = request_id(request)
+
+
+def _heedful(route: web.RouteDef) -> web.RouteDef:
+    return web.RouteDef(route.method, route.path, route.handler, {**route.kwargs, "expect_handler": _heed_expectation})
 
 
 async def _heed_expectation(request: web.Request) -> web.Response | None:

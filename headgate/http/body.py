@@ -1,6 +1,6 @@
 """Bodies: read within bounds of size, time and depth, checked field by field, and written.
 
-A body is JSON of at most 2 MiB in UTF-8. Of an object that names a field twice, the last one counts, as in most readers.
+A body is JSON of at most 2 MiB in UTF-8. Where an object names a field twice, the last one counts, as in most readers.
 """
 
 from __future__ import annotations

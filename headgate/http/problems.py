@@ -1,7 +1,7 @@
-"""Every failure as an RFC 9457 problem: ``type, title, status, detail, code, request_id``, and ``field`` for bad input.
+"""Every failure as an RFC 9457 problem: type, title, status, detail, code, request_id, and for bad input the field.
 
-``code`` is stable and what programs should look at. No problem and no log line made here quotes a payload, an unexpected
-exception's message, or the store's own words.
+The code is stable and what programs should look at. No problem and no log line made here quotes a payload, the message
+of an unexpected exception, or the store's own words.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from headgate.errors import (
 from headgate.log import log_event
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
+RETRY_AFTER: Final[Mapping[str, str]] = {"Retry-After": "1"}
+"""Seconds; what is away now may be back as soon as a connection can be made."""
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _STATUS: Final[Mapping[type[Exception], int]] = {
@@ -48,7 +50,6 @@ _STATUS: Final[Mapping[type[Exception], int]] = {
     StoreFull: 503,
 }
 """An error takes the status of its nearest ancestor here; without one it is 500, as foreign data in the store is."""
-_RETRY_AFTER: Final = {hdrs.RETRY_AFTER: "1"}
 _HTTP_CODES: Final = {
     404: ("route_not_found", "no such route"),
     405: ("method_not_allowed", "this route does not take that method; the Allow header lists those it takes"),
@@ -129,7 +130,7 @@ def _ours(request: web.Request, error: HeadgateError) -> web.Response:
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         _log(request, code=error.code, detail=error.message)
-    headers = _RETRY_AFTER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    headers = RETRY_AFTER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
     return problem(request, status, error.code, error.message, field=error.field, headers=headers)
 
 

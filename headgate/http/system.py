@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from headgate.errors import StoreError
 from headgate.http.body import answer
+from headgate.http.problems import RETRY_AFTER
 from headgate.http.query import STORE, Query
 
 
@@ -47,8 +48,8 @@ async def get_readiness(request: web.Request) -> web.Response:
         held = any(duty.name == "scheduler" and duty.holder for duty in overview.duties)
         checks["scheduler"] = "held" if held else "vacant"
     ready = checks["scheduler"] == "held"
-    headers = None if ready else {hdrs.RETRY_AFTER: "1"}
-    return answer(Readiness(ready=ready, checks=checks), status=200 if ready else 503, headers=headers)
+    found = Readiness(ready=ready, checks=checks)
+    return answer(found) if ready else answer(found, status=503, headers=RETRY_AFTER)
 
 
 ROUTES: Final = (

@@ -1,0 +1,84 @@
+"""What the HTTP tests share: an application on a real port, and what every problem must look like."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import ClientResponse, web
+from aiohttp.test_utils import TestClient, TestServer
+
+from headgate.http import SERVER_OPTIONS, create_app
+from headgate.store import Store
+
+SECRET = "words-of-a-payload"
+"""Part of every payload that is sent; it must never be found in a log."""
+
+SCHEDULE = {"kind": "report", "spec": "@every:60000", "payload": {"note": SECRET}}
+JOB = {"kind": "report", "payload": {"note": SECRET}}
+
+Client = TestClient[web.Request, web.Application]
+
+
+@asynccontextmanager
+async def serving(store: Store) -> AsyncIterator[Client]:
+    """A client of an application that is served as the product serves it."""
+    server = TestServer(create_app(store))
+    await server.start_server(**SERVER_OPTIONS)
+    async with TestClient(server) as client:
+        yield client
+
+
+def periodic(schedule_id: str, rest: str = "") -> str:
+    return f"/api/v1/periodic/{quote(schedule_id, safe='')}{rest}"
+
+
+def key(text: str = "key-1") -> dict[str, str]:
+    return {"Idempotency-Key": text}
+
+
+async def body_of(response: ClientResponse, status: int = 200) -> Any:
+    """The JSON of an answer that must have this status."""
+    assert response.status == status, await response.text()
+    assert response.content_type == "application/json"
+    check_headers(response)
+    return await response.json()
+
+
+async def problem_of(response: ClientResponse, status: int, code: str, field: str | None = None) -> dict[str, Any]:
+    """The problem in an answer; its form is checked as well."""
+    assert response.status == status, await response.text()
+    assert response.content_type == "application/problem+json"
+    check_headers(response)
+    problem: dict[str, Any] = await response.json(content_type="application/problem+json")
+    assert problem["type"] == "about:blank"
+    assert problem["title"]
+    assert problem["detail"]
+    assert problem["status"] == status
+    assert problem["request_id"] == response.headers["X-Request-Id"]
+    assert problem["code"] == code
+    assert problem.get("field") == field
+    return problem
+
+
+def check_headers(response: ClientResponse) -> None:
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["X-Request-Id"]
+
+
+async def raw(client: Client, request: bytes, *, close: bool = False) -> bytes:
+    """What comes back when these bytes are sent; with `close`, the sender ends its side at once."""
+    reader, writer = await asyncio.open_connection(client.host, client.port)
+    try:
+        writer.write(request)
+        await writer.drain()
+        if close:
+            writer.write_eof()
+        async with asyncio.timeout(5):
+            return await reader.read(65536)
+    finally:
+        writer.close()

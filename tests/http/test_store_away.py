@@ -1,0 +1,92 @@
+"""The store away or full: 503 within its deadline, a hint when to come back, and the truth about liveness."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from headgate.settings import Settings
+from tests.http.client import JOB, SCHEDULE, Client, body_of, key, periodic, problem_of, serving
+from tests.support.servers import PrivateServer
+from tests.support.worlds import World
+
+DEADLINE_MS = 60
+REQUESTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("GET", "/api/v1/periodic", {}),
+    ("GET", periodic("s"), {}),
+    ("PUT", periodic("s"), {"json": SCHEDULE | {"paused": True}}),
+    ("DELETE", periodic("s"), {}),
+    ("POST", periodic("s", "/run"), {"headers": key()}),
+    ("GET", periodic("s", "/enqueue-events"), {}),
+    ("POST", "/api/v1/jobs", {"json": JOB, "headers": key()}),
+    ("GET", "/api/v1/jobs/j", {}),
+    ("GET", "/api/v1/duties", {}),
+)
+
+
+@pytest.fixture
+async def lone(own_server: PrivateServer) -> AsyncIterator[World]:
+    """A namespace on a server of its own, with a short deadline."""
+    world = World(own_server.url, "lone", settings=Settings(call_timeout_ms=DEADLINE_MS))
+    yield world
+    await world.close()
+
+
+@pytest.fixture
+async def lone_api(lone: World) -> AsyncIterator[Client]:
+    async with serving(lone.store) as client:
+        yield client
+
+
+async def check_all_unavailable(api: Client) -> None:
+    for method, path, options in REQUESTS:
+        started = time.monotonic()
+        response = await api.request(method, path, **options)
+        # A harmless call is sent twice, and each may first have to connect.
+        assert time.monotonic() - started < DEADLINE_MS / 1000 * 4 + 0.5
+        await problem_of(response, 503, "store_unavailable")
+        assert response.headers["Retry-After"] == "1"
+    response = await api.get("/readyz")
+    unknown = {"ready": False, "checks": {"store": "store_unavailable", "scheduler": "unknown"}}
+    assert await body_of(response, 503) == unknown
+    assert (await api.get("/healthz")).status == 200
+
+
+async def test_a_stopped_store_is_unavailable_and_comes_back(own_server: PrivateServer, lone_api: Client) -> None:
+    await body_of(await lone_api.put(periodic("s"), json=SCHEDULE), 201)
+    own_server.signal(signal.SIGSTOP)
+    try:
+        await check_all_unavailable(lone_api)
+    finally:
+        own_server.signal(signal.SIGCONT)
+    assert (await body_of(await lone_api.get("/readyz"), 503))["checks"] == {"store": "ok", "scheduler": "vacant"}
+
+
+async def test_a_killed_store_is_unavailable_and_comes_back(own_server: PrivateServer, lone_api: Client) -> None:
+    await body_of(await lone_api.put(periodic("s"), json=SCHEDULE), 201)
+    own_server.kill()
+    await check_all_unavailable(lone_api)
+    own_server.start()
+    assert (await body_of(await lone_api.get("/api/v1/duties")))["store_time_ms"] > 0
+
+
+async def test_a_full_store_refuses_writes_and_answers_reads(lone: World, lone_api: Client) -> None:
+    await body_of(await lone_api.put(periodic("s"), json=SCHEDULE), 201)
+    await lone.own_the_duty(lone.scheduler())
+    await lone.client.config_set("maxmemory", "1")
+    for method, path, options in (
+        ("PUT", periodic("t"), {"json": SCHEDULE}),
+        ("POST", periodic("s", "/run"), {"headers": key()}),
+        ("POST", "/api/v1/jobs", {"json": JOB, "headers": key()}),
+    ):
+        response = await lone_api.request(method, path, **options)
+        await problem_of(response, 503, "store_full")
+        assert response.headers["Retry-After"] == "1"
+    for method, path, _ in REQUESTS:
+        if method == "GET" and "/jobs/" not in path:
+            await body_of(await lone_api.get(path))
+    assert (await lone_api.get("/readyz")).status == 200

@@ -1,0 +1,104 @@
+"""The sweep loop from outside: how it wakes, how it idles, how it carries a herd."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import anyio
+
+from headgate.models import ScheduleDefinition
+from tests.support.check import commands
+from tests.support.worlds import START_MS, World, running, wait_until
+
+HERD = 10_000
+
+
+async def test_ten_thousand_schedules_due_in_the_same_second_fire_once_each(moved: World) -> None:
+    definition = ScheduleDefinition(kind="report", spec="0 9 * * *", payload={"n": 1})
+
+    async def put_some(numbers: range) -> None:
+        for number in numbers:
+            await moved.store.schedules.put(f"s{number}", definition)
+
+    async with anyio.create_task_group() as tasks:
+        for part in range(8):
+            tasks.start_soon(put_some, range(part, HERD, 8))
+    nine = START_MS + 3_600_000  # the clock stands at eight
+    await moved.set_clock(nine)
+
+    async def all_queued() -> bool:
+        return bool(await moved.client.zcard(moved.keys("available", "default")) >= HERD)
+
+    async with running(moved.scheduler()):
+        await wait_until(all_queued, seconds=30)
+    jobs = await moved.queued()
+    assert len(jobs) == len(set(jobs)) == HERD
+    async with moved.client.pipeline(transaction=False) as pipeline:
+        for number in range(HERD):
+            pipeline.lrange(moved.keys("events", f"s{number}"), 0, -1)
+            pipeline.hmget(moved.keys("schedule", f"s{number}"), "last_tick_ms", "next_run_ms")
+        replies = await pipeline.execute()
+    assert Counter(map(len, replies[::2])) == {1: HERD}
+    assert Counter(map(tuple, replies[1::2])) == {(str(nine), str(nine + 86_400_000)): HERD}
+
+
+async def test_a_schedule_written_by_anybody_wakes_the_scheduler(world: World) -> None:
+    """Without the wake-up, the new schedule would wait for a heartbeat, 1.7 s."""
+    other = World(world.url, world.namespace)
+    async with running(world.scheduler()):
+        async with world.client.pubsub() as _:
+            await wait_until(lambda: subscribed(world))
+        for _ in range(3):
+            await other.put("new", "@every:50")
+            written = time.monotonic()
+            await wait_until(lambda: has_events(world, "new"))
+            assert time.monotonic() - written < 1.0
+            await other.store.schedules.delete("new")
+            await world.client.delete(world.keys("events", "new"))
+    await other.close()
+
+
+async def subscribed(world: World) -> bool:
+    channel = world.keys("wake")
+    return bool(dict(await world.client.pubsub_numsub(channel)).get(channel))
+
+
+async def has_events(world: World, schedule_id: str) -> bool:
+    return bool(await world.client.exists(world.keys("events", schedule_id)))
+
+
+async def test_a_tick_fires_at_its_time_and_not_a_heartbeat_later(world: World) -> None:
+    async with running(world.scheduler()):
+        await world.put("often", "@every:250")
+
+        async def enough() -> bool:
+            return int((await world.record("often"))["event_seq"]) >= 6
+
+        await wait_until(enough)
+    lateness = sorted(event["recorded_at_ms"] - event["tick_ms"] for event in await world.events("often"))
+    assert lateness[0] >= 0
+    assert lateness[len(lateness) // 2] < 100
+
+
+async def test_an_idle_scheduler_makes_at_most_one_call_a_second(world: World) -> None:
+    await world.put("later", "@every:86400000")
+    async with running(world.scheduler()):
+        await wait_until(lambda: subscribed(world))
+        before, began = await commands(world, ["evalsha", "eval"]), time.monotonic()
+        with anyio.move_on_after(3.0):
+            await anyio.Event().wait()  # nothing is to happen: there is nothing to await but time
+        calls = await commands(world, ["evalsha", "eval"]) - before
+        assert calls <= time.monotonic() - began + 1
+
+
+async def test_a_paused_schedule_does_not_fire(moved: World) -> None:
+    definition = ScheduleDefinition(kind="test", spec="@every:1000")
+    await moved.store.schedules.put("still", definition, paused=True)
+    await moved.put("moving", "@every:1000")
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    await moved.advance(5000)
+    await scheduler.sweep()
+    assert await moved.events("still") == []
+    assert len(await moved.events("moving")) == 1

@@ -1,0 +1,164 @@
+"""Names, identities and fingerprints: what is let through, and what a refusal says."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate import names
+from headgate.errors import IdempotencyKeyMissing, InvalidRequest
+from headgate.names import (
+    TICK_JOB_PREFIX,
+    check_idempotency_key,
+    check_job_id,
+    check_kind,
+    check_namespace,
+    check_queue,
+    check_schedule_id,
+    fingerprint,
+    shown,
+    tick_job_id,
+)
+from headgate.settings import MAX_INSTANT_MS
+
+LETTERS = string.ascii_letters + string.digits
+RULES: list[tuple[Callable[[Any], str], str, int, str]] = [
+    (check_schedule_id, "._:@{}-", 200, "id"),
+    (check_kind, "._:/-", 128, "kind"),
+    (check_queue, "._-", 128, "queue"),
+    (check_namespace, "._-", 64, "namespace"),
+    (check_job_id, "._:@{}/-", 255, "id"),
+    (check_idempotency_key, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", 200, "Idempotency-Key"),
+]
+rules = pytest.mark.parametrize(("check", "marks", "longest", "field"), RULES, ids=lambda it: getattr(it, "__name__", ""))
+
+
+def refusal(check: Callable[[Any], str], text: Any) -> InvalidRequest:
+    with pytest.raises(InvalidRequest) as caught:
+        check(text)
+    return caught.value
+
+
+@rules
+def test_the_alphabet_is_exactly_the_documented_one(
+    check: Callable[[Any], str], marks: str, longest: int, field: str
+) -> None:
+    """Every character below U+0100 is let through if the rule lists it, and refused by field if not."""
+    assert longest
+    for code in range(256):
+        character = chr(code)
+        if character in LETTERS + marks:
+            assert check(character) == character
+        else:
+            assert refusal(check, character).field == field
+
+
+@rules
+def test_the_length_is_1_to_the_documented_one(
+    check: Callable[[Any], str], marks: str, longest: int, field: str
+) -> None:
+    """The longest passes, one more and none at all do not."""
+    assert marks
+    assert check("x" * longest) == "x" * longest
+    error = refusal(check, "x" * (longest + 1))
+    assert error.field == field
+    assert str(longest + 1) in error.message
+    assert f"1 to {longest}" in error.message
+    assert refusal(check, "").field == field
+
+
+@rules
+@pytest.mark.parametrize("tail", ["\n", "\x00", " ", "\r\n", "é", "٣", "\ud800"])
+def test_nothing_foreign_hides_at_the_end(
+    check: Callable[[Any], str], marks: str, longest: int, field: str, tail: str
+) -> None:
+    """A line break at the end, which `$` would let through, or a digit of another script is a foreign character."""
+    assert (marks, longest)
+    assert refusal(check, f"a{tail}").field == field
+
+
+@rules
+@pytest.mark.parametrize("value", [1, b"a", ["a"], True])
+def test_what_is_no_text_is_refused_as_such(
+    check: Callable[[Any], str], marks: str, longest: int, field: str, value: Any
+) -> None:
+    """Never a TypeError: callers from Python get the same error as callers over HTTP."""
+    assert (marks, longest)
+    error = refusal(check, value)
+    assert (error.field, "must be text" in error.message) == (field, True)
+
+
+@pytest.mark.parametrize("key", [None, ""])
+def test_a_missing_idempotency_key_has_an_error_of_its_own(key: str | None) -> None:
+    """None and the empty key are the same: there is none."""
+    with pytest.raises(IdempotencyKeyMissing) as caught:
+        check_idempotency_key(key)
+    assert caught.value.field == "Idempotency-Key"
+
+
+@given(st.text(max_size=300))
+def test_a_refusal_is_one_line_of_printable_ascii(text: str) -> None:
+    """Whatever was sent, the message can stand in a log and in a header."""
+    try:
+        check_schedule_id(text)
+    except InvalidRequest as error:
+        assert error.message.replace("…", "").isascii()
+        assert error.message.isprintable()
+        assert len(error.message) < 400
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b", "'a b'"),
+        ("a\nb", "'a\\nb'"),
+        ("é", "'\\xe9'"),
+        ("x" * 60, f"'{'x' * 60}'"),
+        ("x" * 61, f"'{'x' * 60}…'"),
+    ],
+)
+def test_a_shown_value_is_quoted_cut_and_escaped(text: str, expected: str) -> None:
+    """At most sixty characters of what was refused, then an ellipsis."""
+    assert shown(text) == expected
+
+
+def test_a_tick_has_one_job_id_that_fits_any_schedule() -> None:
+    """The longest id and the last instant still make a job id within the limit."""
+    assert tick_job_id("digest", 1_800_000_000_000) == "sched-digest-1800000000000"
+    assert TICK_JOB_PREFIX == "sched-"
+    assert check_job_id(tick_job_id("x" * 200, MAX_INSTANT_MS))
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        ("test", "null", "c8efba0c9c662a9dcc4983ceaf480c43"),
+        ("test", "4", "21a73336456ac6781fc809ce2840b21b"),
+        ("k", "null", "40a7e14f1894e777fb9d47328f830821"),
+    ],
+)
+def test_fingerprints_are_stable(kind: str, payload: str, expected: str) -> None:
+    """They are stored and compared across versions: the same content has the same one for ever."""
+    assert fingerprint(kind, payload) == expected
+
+
+@given(st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), st.text(max_size=5))
+def test_no_two_contents_run_together(kind: str, payload: str, other_kind: str, other_payload: str) -> None:
+    """Moving the border between kind and payload makes another fingerprint, multi-byte characters included."""
+    same = (kind, payload) == (other_kind, other_payload)
+    try:
+        prints = fingerprint(kind, payload), fingerprint(other_kind, other_payload)
+    except UnicodeEncodeError:
+        return
+    assert (prints[0] == prints[1]) == same
+    assert fingerprint(kind + payload, "") != fingerprint(kind, payload) or not payload
+
+
+def test_every_alphabet_has_a_rule_here() -> None:
+    """A name that is added later must be added to the table above."""
+    assert len(names._ALPHABETS) == len(RULES)
