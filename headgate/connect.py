@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_CONNECTIONS: Final = 32
 """Connections of one client; a call beyond them waits for a free one, at most `call_timeout_ms`."""
 
-STORE_ERRORS: Final = (failures.RedisError, OSError)
+STORE_ERRORS: Final = (failures.RedisError, OSError, UnicodeDecodeError)
 """What a call through these clients may raise; `translate` knows what to make of it."""
 
 _SCHEMES: Final = ("redis", "rediss", "unix")

@@ -8,41 +8,38 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn
+from itertools import accumulate
+from typing import Any, Final, NoReturn
 
 import msgspec
 
 from headgate.errors import InvalidRequest, InvalidSyntax, TooLarge
 from headgate.settings import MAX_JSON_DEPTH, MAX_PAYLOAD_BYTES
 
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NOT_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in _STEPS)
 
 
-def check_depth(raw: bytes, *, field: str | None = None) -> None:
-    """Refuse text nested deeper than 64 levels, without building anything from it.
+def check_depth(raw: bytes, *, field: str | None = None, levels: int = MAX_JSON_DEPTH) -> None:
+    """Refuse text nested deeper than so many levels, in one pass and without building anything from it.
 
     Raises:
         InvalidRequest: the text nests too deeply.
     """
-    depth = 0
-    for match in _BRACKETS.finditer(raw):
-        token = match.group()
-        if token in b"[{":
-            depth += 1
-            if depth > MAX_JSON_DEPTH:
-                raise InvalidRequest(f"{field or 'body'} is nested over {MAX_JSON_DEPTH} levels", field=field)
-        elif token in b"]}":
-            depth -= 1
+    brackets = _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS)
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > levels:
+        raise InvalidRequest(f"{field or 'body'} is nested over {levels} levels", field=field)
 
 
-def parse_json(raw: bytes, *, field: str | None = None) -> Any:
+def parse_json(raw: bytes, *, field: str | None = None, levels: int = MAX_JSON_DEPTH) -> Any:
     """The value of a JSON text; integers keep their digits.
 
     Raises:
         InvalidSyntax: not JSON, not UTF-8, or a number JSON does not have (NaN, Infinity).
         InvalidRequest: nested too deeply.
     """
-    check_depth(raw, field=field)
+    check_depth(raw, field=field, levels=levels)
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -17,17 +17,19 @@ _ALPHABETS: Final = {
     "kind": (re.compile(r"[A-Za-z0-9._:/-]+"), "A-Z a-z 0-9 . _ - : /", MAX_NAME),
     "queue": (re.compile(r"[A-Za-z0-9._-]+"), "A-Z a-z 0-9 . _ -", MAX_NAME),
     "namespace": (re.compile(r"[A-Za-z0-9._-]+"), "A-Z a-z 0-9 . _ -", MAX_NAMESPACE),
-    "job id": (re.compile(r"[A-Za-z0-9._:@{}/-]+"), "A-Z a-z 0-9 . _ : @ { } / -", MAX_JOB_ID),
+    "job id": (re.compile(r"[A-Za-z0-9._:@{}-]+"), "A-Z a-z 0-9 . _ : @ { } -", MAX_JOB_ID),
     "idempotency key": (re.compile(r"[!-~]+"), "printable ASCII without spaces", MAX_IDEMPOTENCY_KEY),
 }
 
 
 def check_schedule_id(text: str) -> str:
-    """`text`, if it may be a schedule's id: 1 to 200 of ``[A-Za-z0-9._:@{}-]``.
+    """`text`, if it may be a schedule's id: 1 to 200 of ``[A-Za-z0-9._:@{}-]``, not ``.`` or ``..``.
 
     Raises:
         InvalidRequest: naming field, rule and length.
     """
+    if text in {".", ".."}:  # clients of HTTP resolve such a segment away before they send it
+        raise InvalidRequest(f"schedule id {text!r} cannot be part of a URL", field="id")
     return _checked(text, "schedule id", "id")
 
 
@@ -47,7 +49,7 @@ def check_namespace(text: str) -> str:
 
 
 def check_job_id(text: str) -> str:
-    """`text`, if it may be a job's id: 1 to 255 of ``[A-Za-z0-9._:@{}/-]``; raises `InvalidRequest`."""
+    """`text`, if it may be a job's id: 1 to 255 of ``[A-Za-z0-9._:@{}-]``; raises `InvalidRequest`."""
     return _checked(text, "job id", "id")
 
 

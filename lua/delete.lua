@@ -1,10 +1,10 @@
-#!lua
+#!lua flags=allow-oom
 -- delete: remove a schedule. Its history stays for a while, and a schedule created under the same id continues it.
 --
 -- KEYS     1 namespace root; touches schedules, due, paused, failing, the schedule's record, events, gaps, manual runs
 -- ARGV     1 id, 2 life of the history in ms (0 = for ever)
 -- Returns  1 removed, 0 no such schedule, -1 an index has a foreign type (nothing done)
--- Fails    memory: at entry. Types are checked first; a history that cannot be written is left as it is.
+-- Fails    a full store takes it: it frees memory. Types are checked first; a history that cannot be written is left as it is.
 -- Repeat:  not harmless (the second answer is 0)
 -- include: clock
 -- include: digits

@@ -25,16 +25,18 @@ _SECURITY_HEADERS: Final = {
 }
 
 
-class _WithoutTraceback(logging.Filter):
-    """The traceback of a request that is not HTTP quotes it, and what follows a wrong length is part of a body."""
+class _ClassOnly(logging.Filter):
+    """Of an exception its class: the traceback of a malformed request quotes it, perhaps words of a body among it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        pass
+        if record.exc_info and record.exc_info[0]:
+            record.msg = f"{record.msg}: {record.exc_info[0].__name__}"
+        record.exc_info = record.exc_text = None
         return True
 
 
 _LOGGER: Final = logging.getLogger("headgate.http")
-_LOGGER.addFilter(_WithoutTraceback())
+_LOGGER.addFilter(_ClassOnly())
 
 SERVER_OPTIONS: Final[Mapping[str, Any]] = {"access_log": None, "logger": _LOGGER}
 """What to start the server with, as in ``AppRunner(create_app(store), **SERVER_OPTIONS)``.
@@ -58,7 +60,7 @@ def create_app(store: Store) -> web.Application:
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(_SECURITY_HEADERS)
-    response.headers[REQUEST_ID_HEADER] = request_id(request)
+    response.headers.setdefault(REQUEST_ID_HEADER, request_id(request))
 
 
 def _heedful(route: web.RouteDef) -> web.RouteDef:
@@ -68,7 +70,7 @@ def _heedful(route: web.RouteDef) -> web.RouteDef:
 async def _heed_expectation(request: web.Request) -> web.Response | None:
     """As aiohttp does it, but with a problem for an expectation that is not known."""
     if request.headers[hdrs.EXPECT].lower() != "100-continue":
-        return problem(request, 417, "expectation_failed", "the only expectation that can be met is 100-continue")
+        return problem(request_id(request), 417, "expectation_failed", "only 100-continue can be expected here")
     await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     request.writer.output_size = 0  # the answer itself has not begun
     return None

@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 from headgate.errors import InvalidRequest, InvalidShape, InvalidSyntax, TooLarge, UnsupportedMedia
 from headgate.jsontext import parse_json
 from headgate.names import shown
-from headgate.settings import MAX_BODY_BYTES
+from headgate.settings import MAX_BODY_BYTES, MAX_JSON_DEPTH
 
 _JSON: Final = "application/json"
 _READ_SECONDS: Final = 30.0
@@ -37,11 +37,12 @@ async def read_body(request: web.Request, model: type[_Model]) -> _Model:
         HTTPRequestTimeout: it did not arrive in time.
     """
     if request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower() != _JSON:
-        raise UnsupportedMedia(f"the body must be {_JSON}", field=hdrs.CONTENT_TYPE)
+        raise UnsupportedMedia(f"the body must be {_JSON}", field="Content-Type")
     # A few compressed bytes may stand for any number of others.
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
-        raise UnsupportedMedia("the body must not be compressed", field=hdrs.CONTENT_ENCODING)
-    return _shaped(parse_json(await _bytes(request), field="body"), model)
+        raise UnsupportedMedia("the body must not be compressed", field="Content-Encoding")
+    # One level for the body itself: a payload as deep as a payload may be can be sent.
+    return _shaped(parse_json(await _bytes(request), field="body", levels=MAX_JSON_DEPTH + 1), model)
 
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -88,3 +89,5 @@ def _typed(name: str, given: Any, kind: Any) -> Any:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
         raise InvalidShape(f"{name} has the wrong type: {error}", field=name) from None
+    except UnicodeError:
+        raise InvalidShape(f"{name} has half of a surrogate pair, which is no character", field=name) from None

@@ -82,16 +82,13 @@ def status_of(error: HeadgateError) -> int:
 
 
 def request_id(request: web.Request) -> str:
-    """What names this request in logs and answers: the client's own id if it is a plain word, else a new one."""
-    known = request.get("request_id")
-    if known is None:
-        given = request.headers.get(REQUEST_ID_HEADER, "")
-        known = request["request_id"] = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-    return str(known)
+    """A name for this request in logs and answers: the client's own id if it is a plain word, else a new one."""
+    given = request.headers.get(REQUEST_ID_HEADER, "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def problem(
-    request: web.Request,
+    request_id: str,
     status: int,
     code: str,
     detail: str,
@@ -99,51 +96,54 @@ def problem(
     field: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> web.Response:
-    """An error answer."""
+    """An error answer, with its request id."""
     body = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
         code=code,
         field=msgspec.UNSET if field is None else field,
-        request_id=request_id(request),
+        request_id=request_id,
     )
-    content_type = "application/problem+json"
-    return web.Response(body=msgspec.json.encode(body), status=status, headers=headers, content_type=content_type)
+    return web.Response(
+        body=msgspec.json.encode(body),
+        status=status,
+        headers={**(headers or {}), REQUEST_ID_HEADER: request_id},
+        content_type="application/problem+json",
+    )
 
 
 @web.middleware
 async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turn whatever a handler or aiohttp raises into a problem."""
+    name = request_id(request)
     try:
         return await handler(request)
     except HeadgateError as error:
-        return _ours(request, error)
+        return _ours(request, name, error)
     except web.HTTPException as error:
-        return _aiohttps(request, error)
+        return _aiohttps(name, error)
     except Exception as error:  # noqa: BLE001 - the last resort; anything may be in its message, hence only its class
-        _log(request, code="internal_error", error=type(error).__name__)
-        return problem(request, 500, "internal_error", "an unexpected error; the log has it under this request_id")
+        _log(request, request_id=name, code="internal_error", error=type(error).__name__)
+        return problem(name, 500, "internal_error", "an unexpected error; the log has it under this request_id")
 
 
-def _ours(request: web.Request, error: HeadgateError) -> web.Response:
+def _ours(request: web.Request, name: str, error: HeadgateError) -> web.Response:
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log(request, code=error.code, detail=error.message)
+        _log(request, request_id=name, code=error.code, detail=error.message)
     headers = RETRY_AFTER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
-    return problem(request, status, error.code, error.message, field=error.field, headers=headers)
+    return problem(name, status, error.code, error.message, field=error.field, headers=headers)
 
 
-def _aiohttps(request: web.Request, error: web.HTTPException) -> web.Response:
+def _aiohttps(name: str, error: web.HTTPException) -> web.Response:
     phrase = HTTPStatus(error.status).phrase
     code, detail = _HTTP_CODES.get(error.status, (re.sub(r"\W+", "_", phrase.lower()), phrase))
     allow = error.headers.get(hdrs.ALLOW)
-    return problem(request, error.status, code, detail, headers={hdrs.ALLOW: allow} if allow else None)
+    return problem(name, error.status, code, detail, headers={"Allow": allow} if allow else None)
 
 
 def _log(request: web.Request, **fields: str) -> None:
     resource = request.match_info.route.resource
     route = resource.canonical if resource else "none"
-    log_event(
-        logging.ERROR, "http.failed", method=request.method, route=route, request_id=request_id(request), **fields
-    )
+    log_event(logging.ERROR, "http.failed", method=request.method, route=route, **fields)

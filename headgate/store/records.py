@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from headgate.errors import StoreError
+from headgate.errors import InvalidRequest, StoreError
 from headgate.jsontext import parse_json
 from headgate.models import Event, Job, Schedule
 
@@ -88,5 +88,5 @@ def _with_payload(values: dict[str, Any], model: type[_Record], payload: str | N
         if payload is not None:
             values["payload"] = parse_json(payload.encode(), field="payload")
         return msgspec.convert(values, model, strict=False)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, InvalidRequest):
         raise StoreError(f"a stored {model.__name__.lower()} has a field that headgate did not write") from None

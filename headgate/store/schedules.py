@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from headgate.errors import Conflict, InvalidSpec, ScheduleNotFound, StoreError
+from headgate.errors import Conflict, InvalidCursor, InvalidRequest, InvalidSpec, ScheduleNotFound, StoreError
 from headgate.missed import passed_over
 from headgate.models import Schedule, ScheduleDefinition, TickRange
 from headgate.names import check_schedule_id
@@ -73,8 +73,9 @@ class Schedules:
         for _ in range(_TRIES):
             now_text, flat = await self._scripts.call("get", schedule_id)
             record = pairs(flat)
-            if record and all(record.get(name) == value for name, value in fields.items()):
-                return PutResult(schedule=schedule_from(record), change="unchanged")
+            stored = schedule_from(record) if record else None  # refuses what Headgate did not write
+            if stored and all(record.get(name) == value for name, value in fields.items()):
+                return PutResult(schedule=stored, change="unchanged")
             word, *answer = await self._scripts.call(
                 "put", *_arguments(schedule_id, record, int(now_text), spec, paused=paused), *_flat(fields)
             )
@@ -104,7 +105,7 @@ class Schedules:
             InvalidCursor: the cursor is not of this list.
         """
         check_limit(limit, MAX_PAGE)
-        after = read_cursor("schedules", cursor) if cursor is not None else ""
+        after = _position(cursor) if cursor is not None else ""
         last, *rows = await self._scripts.call("list", after, limit, *SCHEDULE_FIELDS)
         schedules = [schedule_from(dict(zip(SCHEDULE_FIELDS, row, strict=True))) for row in rows]
         return SchedulePage(schedules=schedules, next_cursor=write_cursor("schedules", last) if last else None)
@@ -127,6 +128,13 @@ class Schedules:
         """Put one page of schedules back into the indexes: the id to go on after ('' at the end), entries put back."""
         last, added = await self._scripts.call("reindex", after, limit)
         return last, added
+
+
+def _position(cursor: str) -> str:
+    try:
+        return check_schedule_id(read_cursor("schedules", cursor))
+    except InvalidRequest:
+        raise InvalidCursor("cursor is not one that this list gave out") from None
 
 
 def _stored(definition: ScheduleDefinition) -> dict[str, str]:

@@ -91,7 +91,7 @@ async def test_an_unknown_route_is_a_problem(api: Client, method: str, path: str
         ("POST", "/api/v1/periodic", {"GET", "HEAD"}),
         ("PATCH", "/api/v1/periodic/s", {"GET", "HEAD", "PUT", "DELETE"}),
         ("GET", "/api/v1/periodic/s/run", {"POST"}),
-        ("BREW", "/healthz", {"GET", "HEAD"}),
+        ("TRACE", "/healthz", {"GET", "HEAD"}),
         ("OPTIONS", "/api/v1/jobs", {"POST"}),
     ],
 )

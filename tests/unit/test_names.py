@@ -35,7 +35,8 @@ RULES: list[tuple[Callable[[Any], str], str, int, str]] = [
     (check_job_id, "._:@{}/-", 255, "id"),
     (check_idempotency_key, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", 200, "Idempotency-Key"),
 ]
-rules = pytest.mark.parametrize(("check", "marks", "longest", "field"), RULES, ids=lambda it: getattr(it, "__name__", ""))
+NAMES = [field for _, _, _, field in RULES]
+refusing = pytest.mark.parametrize(("check", "field"), [(check, field) for check, _, _, field in RULES], ids=NAMES)
 
 
 def refusal(check: Callable[[Any], str], text: Any) -> InvalidRequest:
@@ -44,12 +45,9 @@ def refusal(check: Callable[[Any], str], text: Any) -> InvalidRequest:
     return caught.value
 
 
-@rules
-def test_the_alphabet_is_exactly_the_documented_one(
-    check: Callable[[Any], str], marks: str, longest: int, field: str
-) -> None:
+@pytest.mark.parametrize(("check", "marks", "field"), [(it[0], it[1], it[3]) for it in RULES], ids=NAMES)
+def test_the_alphabet_is_exactly_the_documented_one(check: Callable[[Any], str], marks: str, field: str) -> None:
     """Every character below U+0100 is let through if the rule lists it, and refused by field if not."""
-    assert longest
     for code in range(256):
         character = chr(code)
         if character in LETTERS + marks:
@@ -58,12 +56,9 @@ def test_the_alphabet_is_exactly_the_documented_one(
             assert refusal(check, character).field == field
 
 
-@rules
-def test_the_length_is_1_to_the_documented_one(
-    check: Callable[[Any], str], marks: str, longest: int, field: str
-) -> None:
+@pytest.mark.parametrize(("check", "longest", "field"), [(it[0], it[2], it[3]) for it in RULES], ids=NAMES)
+def test_the_length_is_1_to_the_documented_one(check: Callable[[Any], str], longest: int, field: str) -> None:
     """The longest passes, one more and none at all do not."""
-    assert marks
     assert check("x" * longest) == "x" * longest
     error = refusal(check, "x" * (longest + 1))
     assert error.field == field
@@ -72,23 +67,17 @@ def test_the_length_is_1_to_the_documented_one(
     assert refusal(check, "").field == field
 
 
-@rules
+@refusing
 @pytest.mark.parametrize("tail", ["\n", "\x00", " ", "\r\n", "é", "٣", "\ud800"])
-def test_nothing_foreign_hides_at_the_end(
-    check: Callable[[Any], str], marks: str, longest: int, field: str, tail: str
-) -> None:
+def test_nothing_foreign_hides_at_the_end(check: Callable[[Any], str], field: str, tail: str) -> None:
     """A line break at the end, which `$` would let through, or a digit of another script is a foreign character."""
-    assert (marks, longest)
     assert refusal(check, f"a{tail}").field == field
 
 
-@rules
+@refusing
 @pytest.mark.parametrize("value", [1, b"a", ["a"], True])
-def test_what_is_no_text_is_refused_as_such(
-    check: Callable[[Any], str], marks: str, longest: int, field: str, value: Any
-) -> None:
+def test_what_is_no_text_is_refused_as_such(check: Callable[[Any], str], field: str, value: Any) -> None:
     """Never a TypeError: callers from Python get the same error as callers over HTTP."""
-    assert (marks, longest)
     error = refusal(check, value)
     assert (error.field, "must be text" in error.message) == (field, True)
 
@@ -101,15 +90,13 @@ def test_a_missing_idempotency_key_has_an_error_of_its_own(key: str | None) -> N
     assert caught.value.field == "Idempotency-Key"
 
 
-@given(st.text(max_size=300))
-def test_a_refusal_is_one_line_of_printable_ascii(text: str) -> None:
-    """Whatever was sent, the message can stand in a log and in a header."""
-    try:
-        check_schedule_id(text)
-    except InvalidRequest as error:
-        assert error.message.replace("…", "").isascii()
-        assert error.message.isprintable()
-        assert len(error.message) < 400
+@given(st.text(max_size=300).map(lambda text: text + "\n"))
+def test_a_refusal_is_one_short_line_of_printable_characters(text: str) -> None:
+    """Whatever was sent, the message can stand in a log."""
+    message = refusal(check_schedule_id, text).message
+    assert message.replace("…", "").isascii()
+    assert message.isprintable()
+    assert len(message) < 1000
 
 
 @pytest.mark.parametrize(
@@ -147,16 +134,12 @@ def test_fingerprints_are_stable(kind: str, payload: str, expected: str) -> None
     assert fingerprint(kind, payload) == expected
 
 
-@given(st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), st.text(max_size=5))
+@given(*[st.text("aé🙂", max_size=3)] * 4)
 def test_no_two_contents_run_together(kind: str, payload: str, other_kind: str, other_payload: str) -> None:
     """Moving the border between kind and payload makes another fingerprint, multi-byte characters included."""
     same = (kind, payload) == (other_kind, other_payload)
-    try:
-        prints = fingerprint(kind, payload), fingerprint(other_kind, other_payload)
-    except UnicodeEncodeError:
-        return
-    assert (prints[0] == prints[1]) == same
-    assert fingerprint(kind + payload, "") != fingerprint(kind, payload) or not payload
+    assert (fingerprint(kind, payload) == fingerprint(other_kind, other_payload)) == same
+    assert (fingerprint(kind + payload, "") == fingerprint(kind, payload)) == (not payload)
 
 
 def test_every_alphabet_has_a_rule_here() -> None:
