@@ -28,7 +28,7 @@ def check_schedule_id(text: str) -> str:
     Raises:
         InvalidRequest: naming field, rule and length.
     """
-    if text in {".", ".."}:  # clients of HTTP resolve such a segment away before they send it
+    if text in (".", ".."):  # clients of HTTP resolve such a segment away before they send it
         raise InvalidRequest(f"schedule id {text!r} cannot be part of a URL", field="id")
     return _checked(text, "schedule id", "id")
 

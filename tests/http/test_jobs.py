@@ -55,6 +55,5 @@ async def test_quarantined_content_is_refused(api: Client, world: World) -> None
 
 async def test_an_unknown_job_is_not_found(api: Client) -> None:
     await problem_of(await api.get(f"{JOBS}/nobody"), 404, "job_not_found")
-    await problem_of(
-        await api.get(f"{JOBS}/a%2Fb%7Bc%7D"), 404, "job_not_found"
-    )  # braces and a slash are of the alphabet
+    await problem_of(await api.get(f"{JOBS}/a%7Bc%7D"), 404, "job_not_found")  # braces are of the alphabet
+    await problem_of(await api.get(f"{JOBS}/a%2Fb"), 400, "invalid_request", "id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -360,6 +361,11 @@ async def test_instants_of_fifteen_digits_come_back_exactly(moved: World) -> Non
     assert job.periodic_origin is not None
     assert (job.periodic_origin.tick_ms, job.enqueued_at_ms) == (LAST_MS, LAST_MS)
     assert (await moved.store.leases.overview()).store_time_ms == LAST_MS
+    manual = await moved.store.jobs.run_now("a", idempotency_key="k")
+    places = await moved.client.zrange(moved.keys("available", "default"), 0, -1, withscores=True)
+    assert sorted(places) == sorted([(manual.job_id, LAST_MS), (job.id, LAST_MS)])
+    kept = json.loads(await moved.client.get(moved.keys("idem_run", "a", "k")))
+    assert kept["until_ms"] == LAST_MS + 86_400_000
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, 10**40, -(2**63), 0.1, 1e-300])

@@ -1,0 +1,259 @@
+"""Remove each protection, and see a test fail: ``python -m tests.mutations [NAME …]``.
+
+Each entry takes one protection out of a copy of the project and runs the tests that guard it, on one store. A run is
+good when every mutant is caught: a guard whose removal nobody notices is no guard. Not part of the suite, since it runs
+it many times; `docs/testing.md` says when to run it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+
+class Mutation(NamedTuple):
+    """One protection and how to take it out."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+FIRE = "tests/lua/test_fire.py"
+FOREIGN = "tests/fault/test_foreign_types.py"
+CRASH = "tests/fault/test_crash_points.py"
+
+MUTATIONS = (
+    Mutation(
+        "fence: a lost lease stops every write",
+        "lua/fire.lua",
+        "if redis.call('GET', key_duty('scheduler')) ~= ARGV[1] then return {now_text, 'lost'} end",
+        "",
+        FIRE,
+    ),
+    Mutation(
+        "compare: a schedule that changed since it was read is left alone",
+        "lua/fire.lua",
+        "if values[1] ~= ARGV[at + 1] or values[2] ~= ARGV[at + 2] then return nil end",
+        "",
+        FIRE,
+    ),
+    Mutation(
+        "early: no tick before its time by store time",
+        "lua/fire.lua",
+        "if not go_on or tonumber(tick) > now then break end",
+        "if not go_on then break end",
+        FIRE,
+    ),
+    Mutation(
+        "marker: a tick identity is queued once",
+        "lua/lib/enqueue_tick.lua",
+        "return redis.call('GET', marker_key) == marker and 'replayed' or 'id_conflict'",
+        "redis.call('SET', marker_key, marker)",
+        FIRE,
+    ),
+    Mutation(
+        "job: a job that outlived its marker is not overwritten",
+        "lua/lib/enqueue_tick.lua",
+        "if redis.call('EXISTS', key_job(job_id)) == 0 then return nil end",
+        "if true then return nil end",
+        FIRE,
+    ),
+    Mutation(
+        "undo: a marker always means queued",
+        "lua/lib/enqueue_tick.lua",
+        "if marker_made then redis.call('DEL', marker_made) end",
+        "",
+        FOREIGN,
+    ),
+    Mutation(
+        "record before advance: nothing passes an unwritten event",
+        "lua/lib/fire_tick.lua",
+        "elseif pcall(record, schedule, tick, outcome, reason, job_id) then",
+        "elseif pcall(record, schedule, tick, outcome, reason, job_id) or true then",
+        FOREIGN,
+    ),
+    Mutation(
+        "ledger: a queued tick is known without marker and job",
+        "lua/lib/fire_tick.lua",
+        "if outcome == 'enqueued' then schedule.last_tick = tick end",
+        "",
+        FIRE,
+    ),
+    Mutation(
+        "gap before event: a replay writes what is missing and nothing twice",
+        "lua/lib/fire_tick.lua",
+        "add_gap(schedule.id, from, upto, 'discarded', before)",
+        "",
+        FOREIGN,
+    ),
+    Mutation(
+        "back-off: a failing schedule is put off",
+        "lua/lib/failure.lua",
+        "local retry_at = digits(now + wait)",
+        "local retry_at = now_text",
+        FIRE,
+    ),
+    Mutation(
+        "coalescing: repeated failures of one tick are one event",
+        "lua/lib/failure.lua",
+        "local again = failure.tick == tick and failure.event_id == failure.seq",
+        "local again = false",
+        FIRE,
+    ),
+    Mutation(
+        "isolation: one schedule's fault is its own",
+        "lua/lib/enqueue_tick.lua",
+        "if not queue_usable(content.queue) then return 'failed', 'store_error' end",
+        "queue_usable(content.queue); ready[content.queue] = ready[content.queue] or {}",
+        FOREIGN,
+    ),
+    Mutation(
+        "entry check: shared keys are looked at before the first write",
+        "lua/fire.lua",
+        "if not (typed(key_due(), 'zset') and typed(key_failing(), 'zset') and typed(key_quarantine(), 'hash')) then",
+        "if false then",
+        FOREIGN,
+    ),
+    Mutation(
+        "index: schedules missing from it are noticed",
+        "lua/heartbeat.lua",
+        "indexed < count(key_schedules()) and 'short' or 'whole'",
+        "'whole'",
+        FOREIGN,
+    ),
+    Mutation(
+        "half an origin is refused",
+        "lua/lib/jobs.lua",
+        "if (schedule_id == '') ~= (tick == '') then error('half a periodic origin') end",
+        "",
+        FIRE,
+    ),
+    Mutation(
+        "quarantine: barred content is not queued",
+        "lua/lib/enqueue_tick.lua",
+        "if quarantined_any and redis.call('HEXISTS', key_quarantine(), content.fingerprint) == 1 then",
+        "if false then",
+        f"{FIRE} {CRASH}",
+    ),
+    Mutation(
+        "reload: a lost script is sent again",
+        "headgate/store/scripts.py",
+        "except NoScriptError:",
+        "except ZeroDivisionError:",
+        "tests/integration/test_reload.py",
+    ),
+    Mutation(
+        "repeat: a lost answer is asked for again where that is harmless",
+        "headgate/store/scripts.py",
+        "if not script.repeatable:",
+        "if True:",
+        "tests/integration/test_reload.py",
+    ),
+    Mutation(
+        "no repeat where it is not harmless",
+        "headgate/store/scripts.py",
+        "if not script.repeatable:",
+        "if False:",
+        "tests/integration/test_reload.py",
+    ),
+    Mutation(
+        "retries of the client library are off",
+        "headgate/connect.py",
+        "retry=Retry(NoBackoff(), 0),",
+        "",
+        "tests/unit/test_connect.py",
+    ),
+    Mutation(
+        "trust ends at the start of the last good heartbeat",
+        "headgate/duty.py",
+        "self._trusted_until = started +",
+        "self._trusted_until = time.monotonic() +",
+        "tests/integration/test_duty.py",
+    ),
+    Mutation(
+        "a lease that ran out ends the term, token and all",
+        "headgate/duty.py",
+        "if self._held and not self.trusted:",
+        "if False:",
+        "tests/integration/test_duty.py",
+    ),
+    Mutation(
+        "a standby is there when the lease ends",
+        "headgate/duty.py",
+        "wait_ms = min(wait_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)",
+        "pass",
+        "tests/integration/test_duty.py",
+    ),
+    Mutation(
+        "idempotency: the answer is kept",
+        "lua/lib/new_job.lua",
+        "keep_answer(answer_key, request, job_id)",
+        "",
+        "tests/lua/test_jobs.py",
+    ),
+    Mutation(
+        "plan: a queued tick that lacks its event comes first",
+        "headgate/planning.py",
+        "if row.last_tick_ms and (last_tick_ms := int(row.last_tick_ms)) > anchor_ms:",
+        "if False and (last_tick_ms := 0):",
+        FOREIGN,
+    ),
+)
+
+
+def main() -> None:
+    wanted = sys.argv[1:]
+    survivors = []
+    with tempfile.TemporaryDirectory(prefix="headgate-mutants-") as folder:
+        for mutation in MUTATIONS:
+            if wanted and not any(word in mutation.name for word in wanted):
+                continue
+            caught = is_caught(mutation, Path(folder))
+            print(f"{'caught  ' if caught else 'SURVIVED'}  {mutation.name}", flush=True)
+            if not caught:
+                survivors.append(mutation.name)
+    if survivors:
+        sys.exit(f"{len(survivors)} survived: {'; '.join(survivors)}")
+
+
+def is_caught(mutation: Mutation, folder: Path) -> bool:
+    copy = folder / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for name in ("headgate", "lua", "tests"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy / name)
+    target = copy / mutation.file
+    source = target.read_text()
+    if source.count(mutation.old) != 1:
+        sys.exit(f"{mutation.name}: {mutation.file} does not have, just once: {mutation.old}")
+    target.write_text(source.replace(mutation.old, mutation.new))
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", *mutation.tests.split(), "-q", "-x", "-k", "not redis"),
+            *("-p", "no:cacheprovider", "--timeout", "60"),
+        ],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if run.returncode not in (0, 1):
+        sys.exit(f"{mutation.name}: the tests did not run\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
+    return run.returncode == 1
+
+
+if __name__ == "__main__":
+    main()
