@@ -8,6 +8,7 @@ it many times; `docs/testing.md` says when to run it.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -218,15 +219,16 @@ def main() -> None:
         for mutation in MUTATIONS:
             if wanted and not any(word in mutation.name for word in wanted):
                 continue
-            caught = is_caught(mutation, Path(folder))
-            print(f"{'caught  ' if caught else 'SURVIVED'}  {mutation.name}", flush=True)
-            if not caught:
+            caught_by = first_failure(mutation, Path(folder))
+            print(f"{'caught' if caught_by else 'SURVIVED':<9} {mutation.name}\n{'':9} {caught_by}", flush=True)
+            if not caught_by:
                 survivors.append(mutation.name)
     if survivors:
         sys.exit(f"{len(survivors)} survived: {'; '.join(survivors)}")
 
 
-def is_caught(mutation: Mutation, folder: Path) -> bool:
+def first_failure(mutation: Mutation, folder: Path) -> str:
+    """The test that fails without the protection; '' when none does."""
     copy = folder / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
@@ -252,7 +254,8 @@ def is_caught(mutation: Mutation, folder: Path) -> bool:
     )
     if run.returncode not in (0, 1):
         sys.exit(f"{mutation.name}: the tests did not run\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
-    return run.returncode == 1
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+    return failed[1] if failed else ""
 
 
 if __name__ == "__main__":

@@ -145,3 +145,21 @@ async def test_a_schedule_that_vanished_from_its_index_fires_again_within_a_hear
     for schedule_id in ("a", "c"):
         await check_queue(moved, schedule_id, "default", [now])
     await check_trail(moved, "a", since_ms=START_MS, until_ms=now)
+
+
+async def test_a_queued_tick_gets_its_event_before_later_ticks_are_planned(moved: World) -> None:
+    """Under `skip`, the later tick would discard it: the trail would deny a job that ran."""
+    await moved.put("a")
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    queued = await moved.advance(MINUTE)
+    await moved.client.sadd(moved.keys("events", "a"), "foreign")
+    await scheduler.sweep()
+    later = await moved.advance(3 * MINUTE)
+    await moved.client.delete(moved.keys("events", "a"))
+    await scheduler.sweep()
+    await scheduler.sweep()
+    newest, oldest = await moved.events("a")
+    assert (oldest["tick_ms"], oldest["reason"]) == (queued, "replayed")
+    assert (newest["tick_ms"], newest["reason"]) == (later, "accepted")
+    await check_trail(moved, "a", since_ms=START_MS, until_ms=later)

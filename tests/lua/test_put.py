@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from headgate.errors import Conflict, InvalidRequest, InvalidSpec, ScheduleNotFound, StoreError
+from headgate.errors import Conflict, InvalidRequest, InvalidSpec, ScheduleNotFound, StoreError, StoreFull
 from headgate.models import MissedPolicy, ScheduleDefinition
 from headgate.scheduler import Scheduler
 from headgate.settings import Settings
@@ -502,6 +502,25 @@ async def test_the_life_of_a_deleted_history_can_be_chosen(
         assert len(await moved.events("a")) == 1
     finally:
         await other.close()
+
+
+async def test_a_full_store_refuses_a_put_and_takes_a_delete(own_server: PrivateServer) -> None:
+    """A put before its first write; a delete frees memory, and there is no other way to get some back."""
+    world = World(own_server.url, "full", moved=True)
+    try:
+        await world.set_clock(START_MS)
+        await world.put("a")
+        before = await everything(world)
+        await world.client.config_set("maxmemory", "1")
+        for schedule_id, spec in (("a", "@every:7000"), ("b", "@every:60000")):
+            with pytest.raises(StoreFull):
+                await world.put(schedule_id, spec)
+        assert (await world.store.schedules.put("a", definition())).change == "unchanged"
+        assert await everything(world) == before
+        await world.store.schedules.delete("a")
+        assert await world.record("a") == {}
+    finally:
+        await world.close()
 
 
 async def test_a_schedule_that_does_not_exist_cannot_be_deleted(moved: World) -> None:

@@ -89,6 +89,13 @@ def test_what_is_no_text_is_refused_as_such(check: Callable[[Any], str], field: 
     assert (error.field, "must be text" in error.message) == (field, True)
 
 
+@pytest.mark.parametrize("text", [".", ".."])
+def test_a_schedule_id_can_be_part_of_a_url(text: str) -> None:
+    """Clients resolve a segment of dots away before they send it; three dots are a name like any other."""
+    assert refusal(check_schedule_id, text).field == "id"
+    assert check_schedule_id("...") == "..."
+
+
 @pytest.mark.parametrize("key", [None, ""])
 def test_a_missing_idempotency_key_has_an_error_of_its_own(key: str | None) -> None:
     """None and the empty key are the same: there is none."""
