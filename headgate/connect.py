@@ -208,6 +208,7 @@ def _client(url: str, settings: Settings, *, name: str, keepalive: dict[int, int
             retry=Retry(NoBackoff(), 0),
             retry_on_error=[],
             decode_responses=True,
+            encoding_errors="replace",  # a record that others wrote is that record's trouble, not the page's
             client_name=name,
             # RESP2 needs no HELLO and has no maintenance notifications: two answers fewer per connection.
             protocol=2,

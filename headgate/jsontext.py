@@ -58,7 +58,7 @@ def canonical(value: Any, *, field: str = "payload") -> str:
         TooLarge: over 1 MiB of text.
     """
     try:
-        plain = msgspec.to_builtins(value, str_keys=True)
+        plain = msgspec.to_builtins(value, str_keys=True, order="deterministic")
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
         raw = text.encode("utf-8")
     except (TypeError, ValueError, RecursionError):

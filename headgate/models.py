@@ -121,6 +121,8 @@ class ScheduleDefinition(_JobOptions, frozen=True, kw_only=True, forbid_unknown_
     def check(self) -> None:
         """Raise `InvalidRequest` for the first value that breaks its rule; the spec has a checker of its own."""
         super().check()
+        if self.on_missed not in tuple(MissedPolicy):
+            raise InvalidRequest(f"on_missed must be one of {', '.join(MissedPolicy)}", field="on_missed")
         _check_range("backfill_limit", self.backfill_limit, 1, MAX_BACKFILL)
 
 
@@ -258,5 +260,7 @@ class DutyState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _check_range(field: str, value: int, low: int, high: int) -> None:
+    if type(value) is not int:
+        raise InvalidRequest(f"{field} must be a whole number", field=field)
     if not low <= value <= high:
         raise InvalidRequest(f"{field} {value} is outside {low} to {high}", field=field)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from headgate.errors import InvalidSpec
 from headgate.missed import Plan, plan_due, plan_unwritten
 from headgate.models import MissedPolicy, Reason
-from headgate.settings import MAX_CALL_BYTES, MAX_CALL_TICKS
+from headgate.settings import MAX_BACKFILL, MAX_CALL_BYTES, MAX_CALL_TICKS
 from headgate.spec import Spec, parse_spec
 from headgate.store.ticks import DuePage, DueRow, PlannedFire, Unrecorded
 
@@ -68,12 +68,14 @@ class Sweep:
 
     def _plan(self, row: DueRow) -> Plan:
         spec = parse_spec(row.spec)
-        anchor_ms = int(row.anchor_ms)
+        anchor_ms, payload_bytes, backfill_limit = int(row.anchor_ms), int(row.payload_bytes), int(row.backfill_limit)
+        if payload_bytes < 0 or not 1 <= backfill_limit <= MAX_BACKFILL:
+            raise ValueError
         if row.last_tick_ms and (last_tick_ms := int(row.last_tick_ms)) > anchor_ms:
             return plan_unwritten(spec, anchor_ms, last_tick_ms)
         first_ms = spec.next_after(anchor_ms)
         # The room for ticks depends on the payload, so a plan is shared only where all of a policy's ticks fit anyway.
-        room = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, int(row.payload_bytes))))
+        room = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, payload_bytes)))
         if row.on_missed == MissedPolicy.BACKFILL and room < MAX_CALL_TICKS:
             return self._due_plan(spec, row, first_ms, room)
         key = (row.spec, row.on_missed, row.backfill_limit, first_ms)

@@ -207,7 +207,7 @@ class Scheduler:
                     self._wake.set()
             if heartbeat.granted:
                 self._wake.set()
-            if not heartbeat.index_whole:
+            if heartbeat.granted or not heartbeat.index_whole:
                 await self._mend_index()
 
     async def _mend_index(self) -> None:

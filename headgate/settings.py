@@ -34,6 +34,7 @@ MAX_GAPS: Final = 100
 MAX_OUTCOMES: Final = 30
 MAX_MANUAL: Final = 100
 MAX_SWEEP: Final = 1_000
+MAX_SETTING_MS: Final = 100 * 366 * 86_400_000
 
 MAX_CALL_TICKS: Final = 200
 """Ticks in one script call; above this nothing is gained and the server is blocked for longer than 5 ms."""
@@ -77,8 +78,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for field in self.__struct_fields__:
-            if getattr(self, field) < 0:
-                raise InvalidRequest(f"{field} must not be negative", field=field)
+            value = getattr(self, field)
+            if type(value) is not int:
+                raise InvalidRequest(f"{field} must be a whole number", field=field)
+            least = 0 if field == "history_retention_ms" else 1
+            if not least <= value <= MAX_SETTING_MS:
+                raise InvalidRequest(f"{field} {value} is outside {least} to {MAX_SETTING_MS}", field=field)
+        if self.backoff_min_ms > self.backoff_max_ms:
+            raise InvalidRequest(
+                f"backoff_min_ms {self.backoff_min_ms} is over backoff_max_ms {self.backoff_max_ms}",
+                field="backoff_min_ms",
+            )
         if self.call_timeout_ms * 3 > self.lease_ttl_ms:
             raise InvalidRequest(
                 f"call_timeout_ms {self.call_timeout_ms} is over a third of lease_ttl_ms {self.lease_ttl_ms}",

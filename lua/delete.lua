@@ -4,7 +4,8 @@
 -- KEYS     1 namespace root; touches schedules, due, paused, failing, the schedule's record, events, gaps, manual runs
 -- ARGV     1 id, 2 life of the history in ms (0 = for ever)
 -- Returns  1 removed, 0 no such schedule, -1 an index has a foreign type (nothing done)
--- Fails    a full store takes it: it frees memory. Types are checked first; a history that cannot be written is left as it is.
+-- Fails    a full store takes it: it frees memory. Indexes have their types checked first; record and gaps are removed
+--          whatever they are, or nobody could get rid of a damaged one; a history that cannot be written stays as it is.
 -- Repeat:  not harmless (the second answer is 0)
 -- include: clock
 -- include: digits
@@ -17,16 +18,17 @@ for _, key in ipairs({key_schedules(), key_due(), key_paused(), key_failing()}) 
 end
 local found = typed(record, 'hash') and redis.call('HMGET', record, 'last_tick_ms', 'anchor_ms', 'event_seq') or {}
 -- A tick that was queued but could not be recorded gets its event now: nobody will come back for it.
-if found[1] and found[1] ~= '' and tonumber(found[1]) > tonumber(found[2]) then
+local last_tick, anchor, seq = tonumber(found[1] or ''), tonumber(found[2] or ''), tonumber(found[3] or '')
+if last_tick and anchor and seq and last_tick > anchor then
   pcall(push_event, {
-    seq = digits(found[3] + 1), id = id, tick = found[1], job_id = TICK_JOB_PREFIX .. id .. '-' .. found[1],
+    seq = digits(seq + 1), id = id, tick = found[1], job_id = TICK_JOB_PREFIX .. id .. '-' .. found[1],
     outcome = 'enqueued', reason = 'replayed', attempts = '2',
   })
 end
-for _, key in ipairs({key_schedules(), key_due(), key_paused(), key_failing()}) do redis.call('ZREM', key, id) end
 if ARGV[2] ~= '0' then
   redis.call('PEXPIRE', key_events(id), ARGV[2])
   redis.call('PEXPIRE', key_manual(id), ARGV[2])
 end
+for _, key in ipairs({key_schedules(), key_due(), key_paused(), key_failing()}) do redis.call('ZREM', key, id) end
 redis.call('DEL', key_gaps(id))
 return redis.call('DEL', record)

@@ -5,8 +5,8 @@
 -- ARGV     1 limit
 -- Returns  {now, due next ('' = nothing), {ids that cannot be read}, {row, …}}; a row is id, spec, on_missed,
 --          backfill_limit, next_run_ms, anchor_ms, last_tick_ms, revision, payload_bytes
--- Fails    a foreign type in place of the due index: nothing done. One in place of a record: that schedule is put off
---          by a minute and named. An entry of the index that its record contradicts is put right or removed.
+-- Fails    a foreign type in place of the due index: nothing done. In place of a record, or of its next run: that schedule
+--          is put off by a minute and named. An entry of the index that its record contradicts is put right or removed.
 -- Repeat:  harmless
 -- include: clock
 -- include: digits
@@ -24,12 +24,17 @@ end
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', key_due(), '-inf', now_text, 'LIMIT', 0, ARGV[1])) do
   local row = redis.pcall('HMGET', key_schedule(id), unpack(FIELDS))
+  local known, paused, next_run = row[1], row[9] == '1', row[4]
   if row.err then
     put_off(id)
-  elseif not row[1] or row[9] == '1' then
+  elseif not known or paused then
     redis.call('ZREM', key_due(), id)
-  elseif row[4] == '' or tonumber(row[4]) > now then
-    redis.call('ZADD', key_due(), row[4] == '' and '+inf' or row[4], id)
+  elseif next_run == '' then
+    redis.call('ZADD', key_due(), '+inf', id)
+  elseif not tonumber(next_run or '') then
+    put_off(id)
+  elseif tonumber(next_run) > now then
+    redis.call('ZADD', key_due(), next_run, id)
   else
     row[9] = nil
     table.insert(row, 1, id)

@@ -15,7 +15,7 @@ local holder, state = redis.call('GET', duty), 'taken'
 if holder == token then
   redis.call('PEXPIRE', duty, life)
   state = 'held'
-elseif not holder then
+elseif not holder and tonumber(redis.call('GET', key_epoch(ARGV[1])) or 0) then
   redis.call('SET', duty, token, 'NX', 'PX', life)
   redis.call('INCR', key_epoch(ARGV[1]))
   state = 'granted'

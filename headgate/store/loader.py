@@ -22,6 +22,7 @@ from headgate.errors import StoreError
 from headgate.store.keys import lua_key_functions
 
 _INCLUDE: Final = re.compile(r"^-- include: ([a-z_]+)$", re.MULTILINE)
+_MISSPELT: Final = re.compile(r"^--\s*include\b", re.MULTILINE | re.IGNORECASE)
 _REPEAT: Final = re.compile(r"^-- Repeat: +(harmless|not harmless)\b", re.MULTILINE)
 _CONSTANT: Final = re.compile(r"\b[A-Z][A-Z_]{3,}\b")
 _CONSTANTS: Final = {
@@ -85,6 +86,8 @@ def compose(name: str, source: str, library: Mapping[str, str]) -> Script:
     if not shebang.startswith("#!lua") or repeat is None:
         raise StoreError(f"script {name} lacks its #!lua line or its Repeat line")
     body = _with_includes(body, library, seen=set(), path=(name,))
+    if _MISSPELT.search(body):
+        raise StoreError(f"script {name} has an include line that is not spelt '-- include: name'")
     constants = sorted(set(_CONSTANT.findall(_without_comments(body))) & _CONSTANTS.keys())
     prelude = "".join(f"local {constant} = {_CONSTANTS[constant]}\n" for constant in constants)
     text = f"{shebang}\n{prelude}{lua_key_functions(body)}{body}"

@@ -10,7 +10,7 @@ from headgate.errors import InvalidCursor, InvalidRequest
 
 def check_limit(limit: int, most: int) -> int:
     """`limit`, if it is 1 to `most`; raises `InvalidRequest` naming the rule."""
-    if not 1 <= limit <= most:
+    if type(limit) is not int or not 1 <= limit <= most:
         raise InvalidRequest(f"limit {limit} is outside 1 to {most}", field="limit")
     return limit
 
@@ -26,6 +26,8 @@ def read_cursor(scope: str, cursor: str) -> str:
     Raises:
         InvalidCursor: it is not a cursor, or one of another list.
     """
+    if not isinstance(cursor, str):
+        raise InvalidCursor("cursor must be text")
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         found, separator, position = raw.decode("ascii").partition("\n")

@@ -6,11 +6,13 @@ a race is tried again.
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 import msgspec
 
 from headgate.errors import Conflict, InvalidCursor, InvalidRequest, InvalidSpec, ScheduleNotFound, StoreError
+from headgate.log import log_event
 from headgate.missed import passed_over
 from headgate.models import Schedule, ScheduleDefinition, TickRange
 from headgate.names import check_schedule_id
@@ -59,7 +61,8 @@ class Schedules:
         """Create a schedule or replace its definition; atomic.
 
         An unchanged spec keeps its phase; a changed one counts from store time, and a due tick it passes is recorded
-        as ``skipped/spec_changed``. Identical content changes nothing. `paused` is used at creation only.
+        as ``skipped/spec_changed``. Identical content changes nothing. `paused` is used at creation only. A write
+        whose answer was lost is sent again, and then answers ``unchanged``.
 
         Raises:
             InvalidRequest: an id, a spec or a value breaks its rule; the message names it.
@@ -100,6 +103,8 @@ class Schedules:
     async def list(self, *, limit: int = 50, cursor: str | None = None) -> SchedulePage:
         """A page of schedules by id, 1 to 200. Stable under writes: a schedule that stays is listed exactly once.
 
+        A record that Headgate did not write is passed over and logged, so a page may be shorter than `limit`.
+
         Raises:
             InvalidRequest: the limit is out of range.
             InvalidCursor: the cursor is not of this list.
@@ -107,7 +112,12 @@ class Schedules:
         check_limit(limit, MAX_PAGE)
         after = _position(cursor) if cursor is not None else ""
         last, *rows = await self._scripts.call("list", after, limit, *SCHEDULE_FIELDS)
-        schedules = [schedule_from(dict(zip(SCHEDULE_FIELDS, row, strict=True))) for row in rows]
+        schedules = []
+        for row in rows:
+            try:
+                schedules.append(schedule_from(dict(zip(SCHEDULE_FIELDS, row, strict=True))))
+            except StoreError as error:  # one damaged record must not hide the others
+                log_event(logging.ERROR, "schedule.unreadable", schedule=row[0], code=error.code)
         return SchedulePage(schedules=schedules, next_cursor=write_cursor("schedules", last) if last else None)
 
     async def delete(self, schedule_id: str) -> None:

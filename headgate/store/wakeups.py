@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from redis.asyncio import Redis
@@ -25,7 +25,7 @@ class Wakeups:
         self._client = client
         self._channel = Keys(namespace)("wake")
 
-    async def listen(self) -> AsyncIterator[str]:
+    async def listen(self) -> AsyncGenerator[str]:
         """What happened, ``schedule`` or ``duty``; first ``subscribed``, since anything may have happened before.
 
         Raises:
