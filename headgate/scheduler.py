@@ -16,7 +16,7 @@ import anyio
 
 from headgate.duty import Duty
 from headgate.errors import HeadgateError, LeaseLost, StoreError
-from headgate.log import log_event
+from headgate.log import log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.planning import Sweep
 from headgate.settings import MAX_PAGE
@@ -99,14 +99,20 @@ class Scheduler:
             self.duty.lost()
             return self._store.settings.heartbeat_ms / 1000
         except StoreError as error:
-            if self._backoff.failures == 0:
-                log_event(logging.WARNING, "sweep.failed", code=error.code, detail=error.message)
-            await anyio.sleep(self._backoff.next_ms() / 1000)
+            await self._back_off(error.code, error.message)
+            return 0.0
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not be the silent end of all schedules
+            await self._back_off("internal_error", where_raised(error))
             return 0.0
         if self._backoff.failures:
             log_event(logging.INFO, "sweep.recovered", failures=self._backoff.failures)
             self._backoff.reset()
         return seconds
+
+    async def _back_off(self, code: str, detail: str) -> None:
+        if self._backoff.failures == 0:
+            log_event(logging.WARNING, "sweep.failed", code=code, detail=detail)
+        await anyio.sleep(self._backoff.next_ms() / 1000)
 
     async def _fire_all(self, batches: Iterator[list[PlannedFire]]) -> int:
         """Fire batches, planned as they are taken, two at a time. Returns how many schedules could not go on."""

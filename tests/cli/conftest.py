@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Command, short_folder
+from tests.support.commands import HEADGATE, Command, short_folder
 
 SECRET = "words-of-a-payload"
 """Part of payloads that are sent; no command ever prints it."""
+
+SCRIPT = Path(sys.executable).with_name("headgate")
 
 Start = Callable[..., Command]
 
@@ -37,3 +40,13 @@ def start(folder: Path) -> Iterator[Start]:
     for command in commands:
         assert "Traceback" not in command.output, command.output
         assert SECRET not in command.output, command.output
+
+
+@pytest.fixture(params=["module", "script"])
+def program(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Both ways to start it."""
+    if request.param == "module":
+        return HEADGATE
+    if not SCRIPT.exists():
+        pytest.skip("the package is not installed, so it has no script")
+    return (str(SCRIPT),)

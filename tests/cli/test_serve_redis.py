@@ -20,13 +20,14 @@ AWAY = Answer(503, {"ready": False, "checks": {"store": "store_unavailable", "sc
 
 
 class OldServer(socketserver.StreamRequestHandler):
-    """Answers INFO as an old server does, and everything else with OK."""
+    """Answers INFO as an old server does, and takes nothing but a client's name."""
 
     def handle(self) -> None:
         info = b"redis_version:6.2.14\r\n"
         while count := self.rfile.readline()[1:]:
             words = [self.rfile.read(int(self.rfile.readline()[1:]) + 2)[:-2] for _ in range(int(count))]
-            self.wfile.write(b"$%d\r\n%s\r\n" % (len(info), info) if words[0].upper() == b"INFO" else b"+OK\r\n")
+            answers = {b"INFO": b"$%d\r\n%s\r\n" % (len(info), info), b"CLIENT": b"+OK\r\n"}
+            self.wfile.write(answers.get(words[0].upper(), b"-ERR not so\r\n"))
 
 
 @contextmanager
@@ -34,9 +35,11 @@ def old_server() -> Iterator[str]:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), OldServer) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield f"redis://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"redis://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_it_serves_and_leaves_the_store_as_it_is(start: Start, folder: Path, own_server: PrivateServer) -> None:

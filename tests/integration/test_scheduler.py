@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
+from collections.abc import Iterator
 
 import anyio
+import pytest
 
 from headgate.models import ScheduleDefinition
+from headgate.planning import Sweep
+from headgate.store.ticks import PlannedFire
 from tests.support.check import commands
 from tests.support.worlds import START_MS, World, running, wait_until
 
@@ -102,3 +107,26 @@ async def test_a_paused_schedule_does_not_fire(moved: World) -> None:
     await scheduler.sweep()
     assert await moved.events("still") == []
     assert len(await moved.events("moving")) == 1
+
+
+async def test_a_fault_of_our_own_is_a_line_in_the_log_and_not_the_end(
+    moved: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await moved.put("a", payload="words of a payload")
+    await moved.advance(60_000)
+    planned = Sweep.batches
+    faults = iter([True, True])
+
+    def faulty(sweep: Sweep) -> Iterator[list[PlannedFire]]:
+        if next(faults, False):
+            raise RuntimeError("words of a payload")
+        yield from planned(sweep)
+
+    monkeypatch.setattr(Sweep, "batches", faulty)
+    with caplog.at_level(logging.INFO, "headgate"):
+        async with running(moved.scheduler()):
+            await wait_until(lambda: has_events(moved, "a"))
+    lines = [line for line in caplog.text.splitlines() if "sweep.failed" in line]
+    assert len(lines) == 1
+    assert "RuntimeError in faulty" in lines[0]
+    assert "words of a payload" not in caplog.text

@@ -36,12 +36,10 @@ class Command:
     """
 
     def __init__(self, *arguments: str, cwd: Path, program: Sequence[str] = HEADGATE) -> None:
-        # A user's own setting of this would hide an output that is not flushed.
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         self._child = subprocess.Popen(
             [*program, *arguments],
             cwd=cwd,
-            env=environment | {"PYTHONPATH": str(ROOT)},
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -124,6 +122,12 @@ class Answer(NamedTuple):
 
     status: int
     body: Any
+
+
+def environment() -> dict[str, str]:
+    """What a command is started with: this source, and nothing that would hide an output that is not flushed."""
+    ours = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return ours | {"PYTHONPATH": str(ROOT)}
 
 
 def run_to_end(*arguments: str, cwd: Path, program: Sequence[str] = HEADGATE) -> tuple[int, list[str]]:
