@@ -16,10 +16,9 @@ import argparse
 import functools
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import AsyncIterator, Final
+from typing import Final
 
 import anyio
 import msgspec
@@ -34,12 +33,17 @@ from headgate.store.loader import Script, compose
 _QUEUE: Final = "default"
 _BATCH: Final = 200
 _IN_FLIGHT: Final = 2
-_POLL_S: Final = 0.003
+_SETTLE_S: Final = 0.4
+"""What the scheduler has at least to take the duty before the burst."""
+_POLL_S: Final = 0.005
 _DEADLINE_S: Final = 60.0
 _SPEC_INTERVALS: Final = 64
-"""The spec's interval is this part of the time since the epoch, about a year: its next tick is the burst, and no other."""
+"""The spec's interval is this part of the time since the epoch, about a year: no tick but the burst is near."""
 _MARKER_MS: Final = 86_400_000
 _WARM_UP: Final = 400
+_LEAD_S: Final = 3.0
+_WRITES_PER_SECOND: Final = 1_000
+"""How fast schedules are written at least: the burst comes due after all of them are, and the bare script has run."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -66,8 +70,8 @@ def main() -> None:
     parser.add_argument("--store", type=harness.check_local, default=harness.EMBEDDED, help="embedded, or a local URL")
     parser.add_argument("--no-aof", action="store_true", help="turn the embedded store's AOF off")
     options = parser.parse_args()
-    if not (1 <= options.schedules <= 100_000 and 1 <= options.rounds <= 20):
-        parser.error("--schedules is 1 to 100000, --rounds 1 to 20")
+    if not (1 <= options.schedules <= 100_000 and 1 <= options.rounds <= 20 and 40 <= options.payload <= 10_000):
+        parser.error("--schedules is 1 to 100000, --rounds 1 to 20, --payload 40 to 10000")
     if options.no_aof and options.store != harness.EMBEDDED:
         parser.error("--no-aof is for the embedded store")
     anyio.run(functools.partial(_measure, options))
@@ -75,27 +79,25 @@ def main() -> None:
 
 async def _measure(options: argparse.Namespace) -> None:
     async with harness.opened(options.store, aof=not options.no_aof) as bench:
-        await _round(bench, _WARM_UP, real_first=True)
+        await _round(bench, _WARM_UP, options.payload, real_first=True)
         rounds = [
-            await _round(bench, options.schedules, real_first=number % 2 == 0) for number in range(options.rounds)
+            await _round(bench, options.schedules, options.payload, real_first=number % 2 == 0)
+            for number in range(options.rounds)
         ]
     _report(options, bench.about, rounds)
 
 
-async def _round(bench: Bench, count: int, *, real_first: bool) -> Round:
+async def _round(bench: Bench, count: int, payload_bytes: int, *, real_first: bool) -> Round:
     async with harness.namespaces(bench, "real", "bare") as (real, bare):
-        interval_ms = int((time.time() + 2 + count / 1_000) * 1000) // _SPEC_INTERVALS
+        interval_ms = int((time.time() + _LEAD_S + count / _WRITES_PER_SECOND) * 1000) // _SPEC_INTERVALS
         tick_ms = interval_ms * _SPEC_INTERVALS
         empty = await harness.read_counters(bench.client)
-        await harness.write_schedules(bench.store(real), count, f"@every:{interval_ms}")
+        await harness.write_schedules(bench.store(real), count, f"@every:{interval_ms}", payload_bytes=payload_bytes)
         written = (await harness.read_counters(bench.client)).since(empty)
         await _copy_records(bench, real, bare, count)
-        if time.time() * 1000 > tick_ms - 500:
-            raise SystemExit("writing the schedules took longer than planned; is the machine busy?")
-        await anyio.sleep(0.3)
 
-        run_bare = functools.partial(_run_bare, bench, Keys(bare), count, tick_ms, tick_ms + interval_ms)
         run_real = functools.partial(_run_real, bench, real, count, tick_ms)
+        run_bare = functools.partial(_run_bare, bench, Keys(bare), count, tick_ms, tick_ms + interval_ms)
         if real_first:
             real_run, bare_run = await run_real(), await run_bare()
         else:
@@ -119,7 +121,9 @@ async def _run_real(bench: Bench, namespace: str, count: int, tick_ms: int) -> R
     scheduler = bench.scheduler(namespace)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(scheduler.run)
-        await harness.sleep_until(tick_ms / 1000 - 0.1)
+        if time.time() > tick_ms / 1000 - _SETTLE_S:
+            raise SystemExit("writing the schedules took longer than planned; is the machine busy?")
+        await harness.sleep_until(tick_ms / 1000 - _SETTLE_S / 2)
         if not scheduler.duty.trusted:
             raise SystemExit("the scheduler had no lease when the burst came due")
         before = await harness.read_counters(bench.client)
@@ -191,32 +195,41 @@ async def _check(bench: Bench, keys: Keys, count: int, tick_ms: int) -> list[int
 
 def _report(options: argparse.Namespace, about: str, rounds: list[Round]) -> None:
     count = options.schedules
-    reals, bares = [one.real for one in rounds], [one.bare for one in rounds]
 
-    def row(name: str, figure: Callable[[Run], float], form: str) -> tuple[str, str, str]:
-        return (name, harness.spread([figure(run) for run in reals], form), harness.spread([figure(run) for run in bares], form))
+    def row(name: str, form: str, figure: Callable[[Run], float]) -> tuple[str, str, str]:
+        real, bare = (
+            [figure(run) for run in runs] for runs in zip(*((one.real, one.bare) for one in rounds), strict=True)
+        )
+        return name, harness.spread(real, form), harness.spread(bare, form)
 
     lateness = [late for one in rounds for late in one.lateness]
-    ratios = [one.bare.seconds / one.real.seconds for one in rounds]
+    at_rest = statistics.median(one.bytes_at_rest for one in rounds)
     rows = [
-        row("ticks per second", lambda run: count / run.seconds, ",.0f"),
-        row("seconds", lambda run: run.seconds, ".3f"),
-        ("share of the bare script", harness.spread(ratios, ".2f"), "1"),
-        row("round trips per tick", lambda run: run.counters.round_trips / count, ".4f"),
-        row("commands per tick", lambda run: run.counters.commands / count, ".2f"),
-        row("server CPU per tick, µs", lambda run: run.counters.server_cpu / count * 1e6, ".1f"),
-        row("own CPU per tick, µs", lambda run: run.counters.own_cpu / count * 1e6, ".1f"),
-        row("bytes per tick", lambda run: run.counters.memory / count, ",.0f"),
-        ("bytes per schedule", f"{statistics.median(one.bytes_at_rest for one in rounds):,.0f}", ""),
-        ("lateness p50 / p99, ms", f"{harness.percentile(lateness, 0.5):.0f} / {harness.percentile(lateness, 0.99):.0f}", ""),
-        ("lost, doubled", "0, 0", "0, 0"),
+        row("ticks per second", ",.0f", lambda run: count / run.seconds),
+        row("seconds", ".3f", lambda run: run.seconds),
+        (
+            "share of the bare script",
+            harness.spread([one.bare.seconds / one.real.seconds for one in rounds], ".2f"),
+            "1",
+        ),
+        row("round trips per tick", ".4f", lambda run: run.counters.round_trips / count),
+        row("commands per tick", ".2f", lambda run: run.counters.commands / count),
+        row("server CPU per tick, µs", ".1f", lambda run: run.counters.server_cpu / count * 1e6),
+        row("own CPU per tick, µs", ".1f", lambda run: run.counters.own_cpu / count * 1e6),
+        row("bytes per tick", ",.0f", lambda run: run.counters.memory / count),
+        ("bytes per schedule", f"{at_rest:,.0f}", ""),
+        ("lateness p50 / p99, ms", harness.percentiles(lateness), ""),
+        ("lost / doubled", "0 / 0", "0 / 0"),
     ]
-    command = f"python -m benchmarks.burst --schedules {count} --rounds {options.rounds} --store {options.store}"
+    command = (
+        f"python -m benchmarks.burst --schedules {count} --rounds {options.rounds} --payload {options.payload}"
+        f" --store {harness.shown(options.store)}{' --no-aof' if options.no_aof else ''}"
+    )
     harness.print_table(
-        f"{count:,} schedules due at one instant, median (least to most) of {options.rounds} rounds; {about}",
+        f"{count:,} schedules due at one instant: median (least to most) of {options.rounds} rounds; {about}",
         ("headgate", "bare script"),
         rows,
-        command + (" --no-aof" if options.no_aof else ""),
+        command,
     )
 
 

@@ -16,7 +16,7 @@ import anyio
 import msgspec
 from redis.asyncio import Redis
 
-from headgate.connect import check_server, connect, connect_pubsub
+from headgate.connect import check_server, connect, connect_pubsub, safe_url
 from headgate.embedded import EmbeddedStore
 from headgate.models import ScheduleDefinition
 from headgate.scheduler import Scheduler
@@ -27,8 +27,8 @@ from headgate.store.wakeups import Wakeups
 
 EMBEDDED: Final = "embedded"
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
-_OWN: Final = frozenset({"info", "zcount", "config|set", "config", "copy", "lrange", "exists", "unlink", "scan"})
-"""Commands that only the benchmarks themselves send while they measure or look."""
+_OWN: Final = frozenset({"info", "zcount"})
+"""Commands that only the benchmarks themselves send while they measure."""
 _WRITERS: Final = 8
 _PIPELINE: Final = 1_000
 
@@ -59,8 +59,8 @@ class Counters(msgspec.Struct, frozen=True):
     """What was counted up to one moment, or between two.
 
     Attributes:
-        calls: commands that the server executed, by name.
-        memory: bytes that its data takes.
+        calls: commands that the server executed, by name, those inside scripts included.
+        memory: bytes that the server uses.
         server_cpu: seconds of processor time of its main thread.
         own_cpu: seconds of processor time of this process.
     """
@@ -87,7 +87,7 @@ class Counters(msgspec.Struct, frozen=True):
 
     @property
     def commands(self) -> int:
-        """Commands that the server executed, those inside scripts included."""
+        """All commands, without those of the benchmark."""
         return sum(count for name, count in self.calls.items() if name not in _OWN)
 
 
@@ -103,12 +103,14 @@ async def opened(where: str, *, aof: bool = True) -> AsyncIterator[Bench]:
             yield bench
         return
     with tempfile.TemporaryDirectory(prefix="headgate-bench-") as folder:
-        async with EmbeddedStore(Path(folder)) as server:
-            async with _clients(server.url, "AOF everysec" if aof else "no AOF") as bench:
-                await bench.client.config_set("auto-aof-rewrite-percentage", "0")
-                if not aof:
-                    await bench.client.config_set("appendonly", "no")
-                yield bench
+        async with (
+            EmbeddedStore(Path(folder)) as server,
+            _clients(server.url, "AOF everysec" if aof else "no AOF") as bench,
+        ):
+            await bench.client.config_set("auto-aof-rewrite-percentage", "0")
+            if not aof:
+                await bench.client.config_set("appendonly", "no")
+            yield bench
 
 
 def check_local(where: str) -> str:
@@ -117,6 +119,11 @@ def check_local(where: str) -> str:
     if where == EMBEDDED or parts.scheme == "unix" or parts.hostname in _LOOPBACK:
         return where
     raise ValueError(where)
+
+
+def shown(where: str) -> str:
+    """A store fit for print: a URL with a password loses it."""
+    return safe_url(where) if "@" in where else where
 
 
 @asynccontextmanager
@@ -132,9 +139,9 @@ async def namespaces(bench: Bench, *names: str) -> AsyncIterator[list[str]]:
                 await _remove(bench.client, Keys(name).root)
 
 
-async def write_schedules(store: Store, count: int, spec: str, *, payload_bytes: int = 40) -> None:
+async def write_schedules(store: Store, count: int, spec: str, *, payload_bytes: int) -> None:
     """Schedules ``s-0`` … of one spec, by the product's own way, a few at a time."""
-    padding = max(0, payload_bytes - 27)
+    padding = max(0, payload_bytes - len('{"account":1000,"text":""}'))
     numbers = iter(range(count))
 
     async def write() -> None:
@@ -173,10 +180,11 @@ async def sleep_until(moment: float) -> None:
     await anyio.sleep(max(0.0, moment - time.time()))
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of the values do not exceed."""
+def percentiles(values: Sequence[float]) -> str:
+    """The values that a half and 99 % of them do not exceed."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    p50, p99 = (ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.5, 0.99))
+    return f"{p50:,.0f} / {p99:,.0f}"
 
 
 def spread(values: Sequence[float], form: str = ",.0f") -> str:

@@ -87,7 +87,9 @@ class Duty:
                     log_event(logging.WARNING, "duty.heartbeat_failed", duty=self.name, code=error.code)
                 wait_ms = self._backoff.next_ms()
             else:
-                self._backoff.reset()
+                if self._backoff.failures:
+                    log_event(logging.INFO, "duty.heartbeat_recovered", duty=self.name)
+                    self._backoff.reset()
                 if not heartbeat.held:  # be there when the holder's lease ends, unless it is renewed
                     wait_ms = min(wait_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)
             await self._nudge.wait(wait_ms / 1000)

@@ -191,7 +191,9 @@ class Scheduler:
         while True:
             try:
                 async for what in self._wakeups.listen():
-                    backoff.reset()
+                    if backoff.failures:
+                        log_event(logging.INFO, "wakeups.recovered")
+                        backoff.reset()
                     if what == "duty":
                         self.duty.nudge()
                     else:

@@ -7,11 +7,13 @@ import logging
 import math
 import os
 import shlex
+import shutil
 import socket
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -42,13 +44,13 @@ _MEANING: Final = {
     "berlin": "every 10 seconds of Berlin's wall clock",
     "catch-up": "every 1.5 seconds; of missed ticks, the latest two are made up for",
     "poison": "its content is in quarantine, so its ticks are skipped, visibly",
-    "on-hold": "paused: it has no next run",
+    "on-hold": "paused: no next run, and nothing on its trail; it can be run by hand",
 }
 
 
 async def run(options: argparse.Namespace) -> None:
     """Run the demo until Ctrl-C, or for ``--seconds``."""
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    logging.basicConfig(level=logging.WARNING, format="-- %(message)s --")
     seconds = math.inf if options.seconds is None else options.seconds
     async with (
         until_signalled(),
@@ -62,10 +64,13 @@ async def run(options: argparse.Namespace) -> None:
             tasks.start_soon(_account, node.store)
             # The scheduler comes late on purpose: what it missed by then shows what a missed-run policy does.
             await anyio.sleep(_LATE_SECONDS)
-            print(f"-- the scheduler starts, {_LATE_SECONDS} s late: what was missed meanwhile follows its policy --")
+            print(
+                f"-- the scheduler starts, {_LATE_SECONDS} s late: what was missed meanwhile follows its policy --",
+                flush=True,
+            )
             await node.scheduler.run()
         tasks.cancel_scope.cancel()
-    _say_goodbye(options.data_dir)
+    _say_goodbye(options.data_dir, urlsplit(address).port)
 
 
 async def _prepare(store: Store) -> None:
@@ -89,7 +94,7 @@ async def _account(store: Store) -> None:
                 fresh += [event for event in events if event.event_id > seen[schedule_id]]
                 seen[schedule_id] = events[0].event_id if events else 0
         except StoreUnavailable:
-            print("-- the store is away; it is started again --")
+            pass  # the log has it; the store is started again
         for event in sorted(fresh, key=lambda event: (event.recorded_at_ms, event.tick_ms)):
             print(_line(event), flush=True)
         await anyio.sleep(_POLL_SECONDS)
@@ -102,7 +107,8 @@ def _line(event: Event) -> str:
     if event.job_id is not None:
         line += f"  job {event.job_id}"
     if event.discarded is not None:
-        line += f"\n{'':12}discarded: {_clock(event.discarded.from_ms)} to {_clock(event.discarded.until_ms)}"
+        first, last = _clock(event.discarded.from_ms), _clock(event.discarded.until_ms)
+        line += f"\n{'':12}discarded: {first}" + (f" to {last}" if last != first else "")
     return line
 
 
@@ -117,25 +123,36 @@ def _say_hello(node: Node, data_dir: Path, address: str) -> None:
     path = node.url.removeprefix("unix://").partition("?")[0]
     print(
         "\nTry, in another terminal:\n"
-        f"  curl {address}/api/v1/periodic/catch-up/enqueue-events?limit=3\n"
-        f"  curl -X POST -H 'Idempotency-Key: once' {address}/api/v1/periodic/on-hold/run\n"
-        f"  curl {address}/api/v1/duties\n"
+        f"  curl '{address}/api/v1/periodic/catch-up/enqueue-events?limit=3'\n"
+        f"  curl -X POST -H 'Idempotency-Key: once' '{address}/api/v1/periodic/on-hold/run'\n"
+        f"  curl '{address}/api/v1/duties'\n"
         f"  redis-cli -s {shlex.quote(path)} LRANGE 'hg:{{default}}:events:every-3s' 0 2\n"
         "\nCtrl-C ends it. Ticks (UTC) as the trail records them:\n",
         flush=True,
     )
 
 
-def _say_goodbye(data_dir: Path) -> None:
-    command = shlex.quote(os.path.relpath(sys.argv[0]))
+def _say_goodbye(data_dir: Path, port: int | None) -> None:
+    address = f"http://127.0.0.1:{port}"
     print(
         "\nEnded; the schedules are kept. They go on, with what they missed, with\n"
-        f"  {command} serve --data-dir {shlex.quote(str(data_dir))}\n"
+        f"  {_program()} serve --port {port} --data-dir {shlex.quote(str(data_dir))}\n"
         "and then answer to\n"
-        "  curl http://127.0.0.1:8420/api/v1/periodic\n"
-        "  curl http://127.0.0.1:8420/api/v1/periodic/catch-up/enqueue-events?limit=5",
+        f"  curl '{address}/api/v1/periodic'\n"
+        f"  curl '{address}/api/v1/periodic/catch-up/enqueue-events?limit=5'",
         flush=True,
     )
+
+
+def _program() -> str:
+    """How to call this program again from here."""
+    script = Path(sys.argv[0])
+    if script.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m headgate"
+    on_path = shutil.which(script.name)
+    if on_path and Path(on_path).resolve() == script.resolve():
+        return script.name
+    return shlex.quote(os.path.relpath(script))
 
 
 def _free(port: int) -> int:

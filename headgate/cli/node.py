@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -44,7 +45,7 @@ class Node:
                 info = await check_server(self._clients[0])
             except StoreUnavailable as error:
                 if backoff.failures == 0:
-                    log_event(logging.WARNING, "store.away", store=safe_url(self.url), code=error.code)
+                    log_event(logging.WARNING, "store.away", store=safe_url(self.url), detail=error.message)
                 await anyio.sleep(backoff.next_ms() / 1000)
                 continue
             log_event(logging.INFO, "store.ready", store=safe_url(self.url), kind=info.kind, version=info.version)
@@ -54,8 +55,9 @@ class Node:
 
     async def close(self) -> None:
         """Close every connection."""
-        for client in self._clients:
-            await client.aclose()
+        with anyio.CancelScope(shield=True):  # the usual way here is a cancellation
+            for client in self._clients:
+                await client.aclose()
 
 
 @asynccontextmanager
@@ -81,9 +83,13 @@ async def serving(node: Node, host: str, port: int) -> AsyncIterator[str]:
     try:
         try:
             await web.TCPSite(runner, host, port).start()
+        except socket.gaierror:
+            raise InvalidRequest(f"host {host!r} has no address", field="host") from None
         except OSError as error:
             raise InvalidRequest(
-                f"port {port} of {host} cannot be had: {os.strerror(error.errno or 0)}", field="port"
+                f"port {port} of {host} cannot be had: {os.strerror(error.errno or 0)}; "
+                "choose another with --port, 0 takes a free one",
+                field="port",
             ) from None
         bound_host, bound_port = runner.addresses[0][:2]
         yield f"http://{f'[{bound_host}]' if ':' in bound_host else bound_host}:{bound_port}"
@@ -110,7 +116,7 @@ async def _heed(signals: AsyncIterator[signal.Signals], body: anyio.CancelScope)
 
 
 def check_host(host: str, *, insecure: bool) -> None:
-    """Refuse an address that other machines can reach, unless told otherwise: the API asks nobody who they are.
+    """Refuse an address that other machines may reach, unless told otherwise: the API asks nobody who they are.
 
     Raises:
         InvalidRequest: the address is not loopback.
@@ -121,7 +127,7 @@ def check_host(host: str, *, insecure: bool) -> None:
         loopback = False
     if not (loopback or insecure):
         raise InvalidRequest(
-            f"host {host} can be reached from other machines, and the API does not ask who calls; "
+            f"host {host!r} is not loopback, and the API does not ask who calls; "
             "say --insecure if something in front of it does",
             field="host",
         )

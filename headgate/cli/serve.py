@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import time
 
 import anyio
 
@@ -13,7 +14,10 @@ from headgate.log import log_event
 
 async def run(options: argparse.Namespace) -> None:
     """Serve until SIGINT or SIGTERM; then end cleanly, the lease given up and an embedded store stopped."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)sZ %(levelname)-7s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S"
+    )
     check_host(options.host, insecure=options.insecure)
     async with (
         until_signalled(),

@@ -19,6 +19,7 @@ import anyio.to_thread
 from headgate.embedded._directory import claim, find_binary, release, socket_path
 from headgate.embedded._server import Server
 from headgate.errors import EmbeddedError
+from headgate.log import log_event
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,8 +30,6 @@ BACKOFF_MIN_S: Final = 0.05
 BACKOFF_MAX_S: Final = 5.0
 STEADY_S: Final = 10.0
 """A server that lived this long owes nothing for earlier deaths: the back-off begins anew."""
-
-_log = logging.getLogger("headgate.embedded")
 
 
 class EmbeddedStore:
@@ -120,7 +119,7 @@ async def _supervise(server: Server, scope: anyio.CancelScope) -> None:
             try:
                 await server.ensure()
             except (EmbeddedError, OSError) as error:
-                _log.warning("the embedded server is away and did not start: %s", error)
+                log_event(logging.WARNING, "embedded.away", detail=error)
             else:
                 if server.pid != pid:  # else it only cut our connection
-                    _log.warning("the embedded server ended; process %s serves now", server.pid)
+                    log_event(logging.WARNING, "embedded.restarted", pid=server.pid)

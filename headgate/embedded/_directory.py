@@ -124,7 +124,9 @@ def _in_use(data_dir: Path, pid: str) -> str:
     owner = f"process {pid}" if pid else "a process that is just starting"
     recorded = _recorded(data_dir)
     url = socket_url((recorded or data_dir) / _SOCKET)
-    return f"data directory {data_dir} belongs to {owner}; share its server with: headgate serve --redis '{url}'"
+    return (
+        f"data directory {data_dir} belongs to {owner}; share its server with: headgate serve --port 0 --redis '{url}'"
+    )
 
 
 def _recorded(data_dir: Path) -> Path | None:

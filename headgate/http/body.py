@@ -47,7 +47,7 @@ async def read_body(request: web.Request, model: type[_Model]) -> _Model:
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """A record as JSON."""
-    return web.Response(body=msgspec.json.encode(value), status=status, headers=headers, content_type=_JSON)
+    return web.Response(body=msgspec.json.encode(value) + b"\n", status=status, headers=headers, content_type=_JSON)
 
 
 async def _bytes(request: web.Request) -> bytes:

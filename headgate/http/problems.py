@@ -106,7 +106,7 @@ def problem(
         request_id=request_id,
     )
     return web.Response(
-        body=msgspec.json.encode(body),
+        body=msgspec.json.encode(body) + b"\n",
         status=status,
         headers={**(headers or {}), REQUEST_ID_HEADER: request_id},
         content_type="application/problem+json",

@@ -90,7 +90,6 @@ def test_wrong_arguments_end_with_2_and_the_usage(
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.xfail(reason="a port out of range ends in a traceback")
 @pytest.mark.parametrize(
     "arguments", [("serve", "--port", "-1"), ("serve", "--port", "65536"), ("demo", "--port", "65536")]
 )
@@ -100,7 +99,6 @@ def test_a_port_out_of_range_is_refused(folder: Path, arguments: tuple[str, ...]
     assert "port" in lines[-1]
 
 
-@pytest.mark.xfail(reason="nan ends in a traceback, and a negative number is taken")
 @pytest.mark.parametrize("seconds", ["nan", "-1"])
 def test_a_time_that_is_none_is_refused(folder: Path, seconds: str) -> None:
     code, lines = run_to_end("demo", "--port", "0", f"--seconds={seconds}", cwd=folder)
@@ -141,7 +139,7 @@ def test_a_bad_namespace_is_refused(ended: Callable[..., Ended], folder: Path) -
 
 def test_a_host_that_others_can_reach_is_refused(folder: Path) -> None:
     refused = run_to_end("serve", "--port", "0", "--host", "0.0.0.0", cwd=folder)
-    check_refused(refused, folder, "host 0.0.0.0", "--insecure")
+    check_refused(refused, folder, "host '0.0.0.0'", "--insecure")
 
 
 @pytest.mark.parametrize("host", ["::", "192.0.2.1", "2001:db8::1", "example.org", ""])
@@ -169,11 +167,11 @@ def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None:
         port = taken.getsockname()[1]
         code, lines = run_to_end("serve", "--port", str(port), cwd=folder)
     assert code == 1
-    assert lines == [f"headgate: port {port} of 127.0.0.1 cannot be had: Address already in use"]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"headgate: port {port} of 127.0.0.1 cannot be had: Address already in use")
     assert not server_lives(folder / ".headgate")
 
 
-@pytest.mark.xfail(reason="the resolver's errors have numbers of their own: 'Unknown error -2'")
 def test_a_host_that_has_no_address_is_refused_in_words(ended: Callable[..., Ended], folder: Path) -> None:
     code, lines = ended(
         *("serve", "--port", "0", "--host", "headgate.invalid", "--insecure", "--redis", "redis://localhost")

@@ -20,7 +20,7 @@ from tests.support.commands import HEADGATE, Answer, Command, call, environment,
 
 READY = r"^Ctrl-C ends it\."
 TICK = re.compile(r"\d\d:\d\d:\d\d\.\d  (\S+) +(\w+/\w+) +(\d+) ms late(?:  job (\S+))?")
-RANGE = re.compile(r" {12}discarded: \d\d:\d\d:\d\d\.\d to \d\d:\d\d:\d\d\.\d")
+RANGE = re.compile(r" {12}discarded: \d\d:\d\d:\d\d\.\d( to \d\d:\d\d:\d\d\.\d)?")
 
 
 class Show(NamedTuple):
@@ -110,7 +110,6 @@ def test_every_curl_line_does_what_it_shows(show: Show) -> None:
         assert answer.status == (202 if "-X POST" in line else 200), (line, answer)
 
 
-@pytest.mark.xfail(reason="zsh takes a ? outside of quotes for a pattern: 'no matches found'")
 def test_every_command_it_prints_is_safe_in_every_shell(show: Show) -> None:
     for name in ("curl", "redis-cli"):
         for line in commands_in(show.hello + show.goodbye, name):
@@ -138,7 +137,7 @@ def test_its_account_shows_what_ran_what_was_skipped_and_what_was_discarded(show
         assert not line or line.startswith("-- ") or TICK.fullmatch(line) or RANGE.fullmatch(line), line
     ranges = [position for position, line in enumerate(show.account) if RANGE.fullmatch(line)]
     assert ranges
-    assert all("enqueued/" in show.account[position - 1] for position in ranges), "a range stands below its tick"
+    assert all(TICK.fullmatch(show.account[position - 1]) for position in ranges), "a range stands below its tick"
 
 
 def test_ctrl_c_ends_it_with_a_goodbye(show: Show) -> None:
@@ -147,11 +146,7 @@ def test_ctrl_c_ends_it_with_a_goodbye(show: Show) -> None:
     assert len(commands_in(show.goodbye, "curl")) >= 1
 
 
-def test_its_time_is_up_when_it_says_so_and_the_printed_command_goes_on(
-    folder: Path, request: pytest.FixtureRequest, program: tuple[str, ...]
-) -> None:
-    if len(program) > 1:
-        request.applymarker(pytest.mark.xfail(reason="after python -m it names __main__.py, which cannot be executed"))
+def test_its_time_is_up_when_it_says_so_and_the_printed_command_goes_on(folder: Path, program: tuple[str, ...]) -> None:
     with Command(
         "demo", "--port", "0", "--seconds", "0.1", "--data-dir", "my data", cwd=folder, program=program
     ) as demo:
@@ -202,7 +197,6 @@ def test_it_runs_again_on_what_the_last_one_left(start: Start, folder: Path) -> 
     assert [entry.name for entry in folder.iterdir()] == [".headgate-demo"]
 
 
-@pytest.mark.xfail(reason="a reader that went away, as head does, ends it in a traceback")
 def test_a_reader_that_goes_away_is_no_failure_of_its_own(folder: Path) -> None:
     with subprocess.Popen(
         [*HEADGATE, "demo", "--port", "0"],
@@ -217,4 +211,4 @@ def test_a_reader_that_goes_away_is_no_failure_of_its_own(folder: Path) -> None:
         demo.stdout.readline()
         demo.stdout.close()
         demo.send_signal(signal.SIGINT)
-        assert "Traceback" not in demo.stderr.read()
+        assert demo.stderr.read() == ""

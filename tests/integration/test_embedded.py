@@ -309,7 +309,7 @@ async def test_a_second_process_is_told_the_owner_and_the_url(data_dir: Path) ->
         with pytest.raises(DataDirInUse) as refused:
             await EmbeddedStore(data_dir).__aenter__()
         assert f"process {process.pid};" in refused.value.message
-        assert f"headgate serve --redis '{url}'" in refused.value.message
+        assert f"headgate serve --port 0 --redis '{url}'" in refused.value.message
         async with client_of(url) as client:
             assert await client.ping()
         process.send_signal(signal.SIGINT)
@@ -470,10 +470,10 @@ async def test_supervision_outlives_failed_starts(
         server, pid = store._server, store.server_pid
         assert server is not None
         assert pid is not None
-        with caplog.at_level(logging.WARNING, "headgate.embedded"), monkeypatch.context() as broken:
+        with caplog.at_level(logging.WARNING, "headgate"), monkeypatch.context() as broken:
             broken.setattr(server, "_binary", tmp_path / "nothing here")
             os.kill(pid, signal.SIGKILL)
-            await until(lambda: "did not start" in caplog.text)
+            await until(lambda: "embedded.away" in caplog.text)
         await until(lambda: store.server_pid not in (pid, None))
         assert await client.get("k") == "kept"
 
