@@ -214,6 +214,11 @@ MUTATIONS = (
 
 def main() -> None:
     wanted = sys.argv[1:]
+    unknown = [word for word in wanted if not any(word in mutation.name for mutation in MUTATIONS)]
+    if unknown:
+        sys.exit(
+            f"no mutation has {unknown[0]!r} in its name; they are:\n" + "\n".join(each.name for each in MUTATIONS)
+        )
     survivors = []
     with tempfile.TemporaryDirectory(prefix="headgate-mutants-") as folder:
         for mutation in MUTATIONS:

@@ -62,10 +62,10 @@ async def run(options: argparse.Namespace) -> None:
         _say_hello(node, options.data_dir, address)
         with anyio.move_on_after(seconds):
             tasks.start_soon(_account, node.store)
-            # The scheduler comes late on purpose: what it missed by then shows what a missed-run policy does.
+            # On purpose: what is missed by then shows what a missed-run policy does.
             await anyio.sleep(_LATE_SECONDS)
             print(
-                f"-- the scheduler starts, {_LATE_SECONDS} s late: what was missed meanwhile follows its policy --",
+                "-- only now does the scheduler start: what was missed until now follows each schedule's policy --",
                 flush=True,
             )
             await node.scheduler.run()
@@ -117,7 +117,7 @@ def _clock(instant_ms: int) -> str:
 
 
 def _say_hello(node: Node, data_dir: Path, address: str) -> None:
-    print(f"Headgate runs on a Valkey of its own in {data_dir}. Its schedules:\n")
+    print(f"Headgate (process {os.getpid()}) runs on a Valkey of its own in {data_dir}. Its schedules:\n")
     for schedule_id, meaning in _MEANING.items():
         print(f"  {schedule_id:<9} {meaning}")
     path = node.url.removeprefix("unix://").partition("?")[0]
