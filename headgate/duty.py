@@ -23,10 +23,11 @@ import uuid
 from typing import Final
 
 import anyio
+import msgspec
 
 from headgate import __version__
 from headgate.errors import HeadgateError
-from headgate.log import log_event
+from headgate.log import log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.settings import Settings
 from headgate.store.leases import Heartbeat, Leases
@@ -51,7 +52,7 @@ class Duty:
         self._leases = leases
         self._settings = settings
         self._about = {"host": host, "pid": str(os.getpid()), "version": __version__}
-        self._token = self._new_token()
+        self._token, self._token_before = self._new_token(), ""
         self._trusted_until = 0.0
         self._held = False
         self._nudge = Wakeup()
@@ -71,9 +72,10 @@ class Duty:
         """Send the next heartbeat now: a lease was given up somewhere."""
         self._nudge.set()
 
-    def lost(self) -> None:
-        """The store refused the token: this term is over. The next heartbeat, sent now, tries for another."""
-        self._end_term()
+    def lost(self, token: str) -> None:
+        """The store refused `token`: its term is over. The next heartbeat, sent now, tries for another."""
+        if token == self._token and self._held:
+            self._end_term()
         self._nudge.set()
 
     async def keep(self) -> None:
@@ -82,29 +84,33 @@ class Duty:
             wait_ms: float = self._settings.heartbeat_ms
             try:
                 heartbeat = await self.beat()
-            except HeadgateError as error:
+            except Exception as error:  # noqa: BLE001 - also a fault of ours must not end all schedules
                 if self._backoff.failures == 0:
-                    log_event(logging.WARNING, "duty.heartbeat_failed", duty=self.name, code=error.code)
+                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                    log_event(logging.WARNING, "duty.heartbeat_failed", duty=self.name, code=code)
                 wait_ms = self._backoff.next_ms()
             else:
                 if self._backoff.failures:
                     log_event(logging.INFO, "duty.heartbeat_recovered", duty=self.name)
                     self._backoff.reset()
-                if not heartbeat.held:  # be there when the holder's lease ends, unless it is renewed
-                    wait_ms = min(wait_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)
+                wait_ms = self._wait_ms(heartbeat)
             await self._nudge.wait(wait_ms / 1000)
 
     async def beat(self) -> Heartbeat:
         """One heartbeat: renew or try for the lease. Raises what the store raises."""
         if self._held and not self.trusted:  # others may have had the duty meanwhile: this cannot be the same term
             self._end_term()
-        started, token = time.monotonic(), self._token
-        heartbeat = await self._leases.heartbeat(
-            self.name, token, self._settings.lease_ttl_ms, self.process_id, self._about
-        )
+        started, token, ttl_ms = time.monotonic(), self._token, self._settings.lease_ttl_ms
+        # Not cut short by a cancellation: the release that follows it must not be overtaken by this call.
+        with anyio.CancelScope(shield=True):
+            heartbeat = await self._leases.heartbeat(
+                self.name, token, ttl_ms, self.process_id, self._about, before=self._token_before
+            )
+        heartbeat = msgspec.structs.replace(heartbeat, granted=heartbeat.held and not self._held)
         if token == self._token:  # else the term ended while the answer was on its way
+            self._token_before = ""
             if heartbeat.held:
-                self._trusted_until = started + (self._settings.lease_ttl_ms - self._settings.lease_margin_ms) / 1000
+                self._trusted_until = started + (ttl_ms - self._settings.lease_margin_ms) / 1000
                 if not self._held:
                     log_event(
                         logging.INFO,
@@ -139,10 +145,20 @@ class Duty:
         self._held = False
 
     def _end_term(self) -> None:
-        if self._held:
-            log_event(logging.WARNING, "duty.lost", duty=self.name, process=self.process_id)
+        log_event(logging.WARNING, "duty.lost", duty=self.name, process=self.process_id)
         self._held = False
-        self._token = self._new_token()
+        # A heartbeat of the old term may still arrive, and get the lease for a token that nobody uses any more: the
+        # next one takes it over.
+        self._token_before, self._token = self._token, self._new_token()
+
+    def _wait_ms(self, heartbeat: Heartbeat) -> float:
+        """Until the next heartbeat: for a standby, when the holder's lease ends, unless it is renewed."""
+        if heartbeat.held:
+            return self._settings.heartbeat_ms
+        if heartbeat.lease_left_ms is None:
+            log_event(logging.ERROR, "duty.endless_lease", duty=self.name)
+            return self._settings.heartbeat_ms
+        return min(self._settings.heartbeat_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)
 
     def _new_token(self) -> str:
         return f"{self.process_id}/{uuid.uuid4().hex[:12]}"

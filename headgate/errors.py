@@ -16,7 +16,6 @@
     │   ├── ScheduleNotFound
     │   └── JobNotFound
     ├── Conflict                  lost every race against other writers
-    │   └── IdConflict            the id exists with other content
     ├── Quarantined               the content is barred
     ├── LeaseLost                 the duty belongs to another process now
     ├── StoreError                the store answered, but not with what Headgate wrote there
@@ -128,12 +127,6 @@ class Conflict(HeadgateError):
     """Other writers changed the record each time this one tried."""
 
     code = "conflict"
-
-
-class IdConflict(Conflict):
-    """The id exists already, with other content."""
-
-    code = "id_conflict"
 
 
 class Quarantined(HeadgateError):

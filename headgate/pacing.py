@@ -8,7 +8,7 @@ import anyio
 
 
 class Backoff:
-    """Waits that double from a first to a longest one, each with full jitter so that processes do not move in step."""
+    """Waits that double from a first to a longest one, each with jitter so that processes do not move in step."""
 
     def __init__(self, first_ms: int, longest_ms: int) -> None:
         self._first_ms = first_ms

@@ -23,7 +23,7 @@ class Sweep:
         due_next_ms: the earliest tick known to follow; None when there is none.
     """
 
-    def __init__(self, page: DuePage, unrecorded: Mapping[tuple[str, int], Unrecorded]) -> None:
+    def __init__(self, page: DuePage, unrecorded: Mapping[str, Unrecorded]) -> None:
         self.unplannable: list[tuple[DueRow, Reason]] = []
         self.empty: list[tuple[DueRow, int | None]] = []
         self.due_next_ms = page.due_next_ms
@@ -62,7 +62,8 @@ class Sweep:
                 continue
             self._expect(plan.next_run_ms)
             if plan.ticks:
-                yield PlannedFire(row, plan, self._unrecorded.get((row.id, plan.ticks[0])))
+                earlier = self._unrecorded.get(row.id)
+                yield PlannedFire(row, plan, earlier if earlier and earlier.tick_ms == plan.ticks[0] else None)
             else:
                 self.empty.append((row, plan.next_run_ms))
 

@@ -8,6 +8,7 @@ remembered here, so that the tick's eventual event says how often and since when
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -44,9 +45,10 @@ class Scheduler:
         self._store = store
         self._wakeups = wakeups
         self._wake = Wakeup()
+        self._mend = Wakeup()
         self._wake_at = 0.0
         self._backoff = Backoff(store.settings.backoff_min_ms, store.settings.backoff_max_ms)
-        self._unrecorded: dict[tuple[str, int], Unrecorded] = {}
+        self._unrecorded: dict[str, Unrecorded] = {}
 
     async def run(self) -> None:
         """Contend and sweep until cancelled; then give the lease up, so that a standby takes over at once."""
@@ -55,12 +57,13 @@ class Scheduler:
                 tasks.start_soon(self.duty.keep)
                 tasks.start_soon(self._listen)
                 tasks.start_soon(self._heed_heartbeats)
+                tasks.start_soon(self._mend_indexes)
                 await self._sweep_for_ever()
         finally:
             await self.duty.resign()
 
     async def sweep(self) -> float:
-        """One bounded pass over what is due now.
+        """One bounded pass over what is due now, all of it under the lease that it began with.
 
         Returns:
             Seconds, on the process's clock, until something else is due; 0 when there was more than fits one pass.
@@ -69,35 +72,36 @@ class Scheduler:
             LeaseLost: another process has the duty.
             StoreError: the store did not answer, refused, or holds something foreign.
         """
-        limit = self._store.settings.sweep_limit
-        page = await self._store.ticks.due(limit)
+        token, limit = self.duty.token, self._store.settings.sweep_limit
+        page = await self._store.ticks.due(token, limit)
         received = time.monotonic()
         sweep = Sweep(page, self._unrecorded)
-        failures = await self._fire_all(sweep.batches())
-        failures += await self._fire_none(page, sweep)
+        failures = await self._fire_all(token, sweep.batches(), page.now_ms)
+        failures += await self._fire_none(token, page, sweep)
         if len(page.rows) >= limit:
             return 0.0
-        seconds = self._store.settings.heartbeat_ms / 1000
-        if sweep.due_next_ms is not None:
-            seconds = min(seconds, (sweep.due_next_ms - page.now_ms) / 1000)
+        self._unrecorded.clear()  # all that is due was decided; the rest was deleted meanwhile
+        seconds = math.inf if sweep.due_next_ms is None else (sweep.due_next_ms - page.now_ms) / 1000
         if failures:
             seconds = min(seconds, _RETRY_SECONDS)
         return max(0.0, seconds - (time.monotonic() - received))
 
     async def _sweep_for_ever(self) -> None:
         while True:
-            seconds = await self._try_sweep() if self.duty.trusted else self._store.settings.heartbeat_ms / 1000
+            token = self.duty.token
+            # Without the duty, or with nothing due, the next heartbeat that learns otherwise wakes this up.
+            seconds = await self._try_sweep(token) if self.duty.trusted else math.inf
             if seconds > 0:
                 self._wake_at = time.monotonic() + seconds
                 await self._wake.wait(seconds)
 
-    async def _try_sweep(self) -> float:
+    async def _try_sweep(self, token: str) -> float:
         """One sweep; a fault becomes a wait."""
         try:
             seconds = await self.sweep()
         except LeaseLost:
-            self.duty.lost()
-            return self._store.settings.heartbeat_ms / 1000
+            self.duty.lost(token)
+            return math.inf
         except StoreError as error:
             await self._back_off(error.code, error.message)
             return 0.0
@@ -114,7 +118,7 @@ class Scheduler:
             log_event(logging.WARNING, "sweep.failed", code=code, detail=detail)
         await anyio.sleep(self._backoff.next_ms() / 1000)
 
-    async def _fire_all(self, batches: Iterator[list[PlannedFire]]) -> int:
+    async def _fire_all(self, token: str, batches: Iterator[list[PlannedFire]], now_ms: int) -> int:
         """Fire batches, planned as they are taken, two at a time. Returns how many schedules could not go on."""
         errors: list[HeadgateError] = []
         failures = 0
@@ -125,7 +129,7 @@ class Scheduler:
                 if errors:
                     return
                 try:
-                    failures += await self._fire(batch)
+                    failures += await self._fire(token, batch, now_ms)
                 except HeadgateError as error:
                     errors.append(error)
 
@@ -136,54 +140,47 @@ class Scheduler:
             raise errors[0]
         return failures
 
-    async def _fire(self, batch: list[PlannedFire]) -> int:
-        if not self.duty.trusted:
-            raise LeaseLost("the lease of the scheduler duty ran out")
+    async def _fire(self, token: str, batch: list[PlannedFire], now_ms: int) -> int:
+        self._check_trust()
         try:
-            results = await self._store.ticks.fire(self.duty.token, batch)
+            results = await self._store.ticks.fire(token, batch)
         except StoreError:
-            self._remember(batch)
+            self._remember(batch, now_ms)
             raise
         failures = 0
         for planned, result in zip(batch, results, strict=True):
             if planned.unrecorded is not None:
-                self._unrecorded.pop((planned.row.id, planned.plan.ticks[0]), None)
+                self._unrecorded.pop(planned.row.id, None)
             last = result.rpartition(",")[2]
             if last == "unrecorded" or last.startswith("failed/"):
                 failures += 1
-                log_event(
-                    logging.WARNING,
-                    "tick.failed",
-                    schedule=planned.row.id,
-                    tick_ms=planned.plan.ticks[0],
-                    result=last,
-                )
+                tick_ms = planned.plan.ticks[result.count(",")]
+                log_event(logging.WARNING, "tick.failed", schedule=planned.row.id, tick_ms=tick_ms, result=last)
         return failures
 
-    async def _fire_none(self, page: DuePage, sweep: Sweep) -> int:
+    async def _fire_none(self, token: str, page: DuePage, sweep: Sweep) -> int:
         """See to schedules without a plan: record why, or go on from here."""
         for schedule_id in page.unreadable:
             log_event(logging.ERROR, "schedule.unreadable", schedule=schedule_id)
         for row, reason in sweep.unplannable:
-            log_event(
-                logging.ERROR,
-                "tick.failed",
-                schedule=row.id,
-                tick_ms=row.next_run_ms,
-                result=f"failed/{reason}",
-            )
-            await self._store.ticks.fail(self.duty.token, row, row.next_run_ms, reason)
+            self._check_trust()
+            log_event(logging.ERROR, "tick.failed", schedule=row.id, tick_ms=row.next_run_ms, result=f"failed/{reason}")
+            await self._store.ticks.fail(token, row, row.next_run_ms, reason)
         for row, next_run_ms in sweep.empty:
-            await self._store.ticks.reanchor(self.duty.token, row, page.now_ms, next_run_ms)
+            self._check_trust()
+            await self._store.ticks.reanchor(token, row, page.now_ms, next_run_ms)
         return len(sweep.unplannable)
 
-    def _remember(self, batch: list[PlannedFire]) -> None:
+    def _check_trust(self) -> None:
+        if not self.duty.trusted:
+            raise LeaseLost("the lease of the scheduler duty ran out")
+
+    def _remember(self, batch: list[PlannedFire], now_ms: int) -> None:
         """Count attempts that the store could not take, within bounds, for the event that it will take one day."""
         for row, plan, earlier in batch:
-            key = (row.id, plan.ticks[0])
-            if key in self._unrecorded or len(self._unrecorded) < _MAX_REMEMBERED:
-                attempts, first_ms = earlier or (0, plan.ticks[0])
-                self._unrecorded[key] = Unrecorded(attempts + 1, first_ms)
+            if row.id in self._unrecorded or len(self._unrecorded) < _MAX_REMEMBERED:
+                attempts, first_ms = (earlier.attempts, earlier.first_ms) if earlier else (0, now_ms)
+                self._unrecorded[row.id] = Unrecorded(plan.ticks[0], attempts + 1, first_ms)
 
     async def _listen(self) -> None:
         """Turn announcements into wake-ups. Without them, everything still happens a heartbeat later."""
@@ -198,13 +195,14 @@ class Scheduler:
                         self.duty.nudge()
                     else:
                         self._wake.set()
-            except HeadgateError as error:
+            except Exception as error:  # noqa: BLE001 - hints only: without them all goes on, a little later
                 if backoff.failures == 0:
-                    log_event(logging.WARNING, "wakeups.failed", code=error.code)
+                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                    log_event(logging.WARNING, "wakeups.failed", code=code)
                 await anyio.sleep(backoff.next_ms() / 1000)
 
     async def _heed_heartbeats(self) -> None:
-        """Wake up for what a heartbeat saw and no sweep could know; put missing schedules back into the indexes."""
+        """Wake up for what a heartbeat saw and no sweep could know."""
         while True:
             heartbeat = await self.duty.next_heartbeat()
             if not heartbeat.held:
@@ -216,19 +214,26 @@ class Scheduler:
             if heartbeat.granted:
                 self._wake.set()
             if heartbeat.granted or not heartbeat.index_whole:
-                await self._mend_index()
+                self._mend.set()
 
-    async def _mend_index(self) -> None:
-        added, after = 0, ""
-        try:
-            while True:
-                after, count = await self._store.schedules.reindex(after, MAX_PAGE)
-                added += count
-                if not after:
-                    break
-        except StoreError as error:
-            log_event(logging.ERROR, "index.broken", code=error.code)
-            return
-        if added:
-            log_event(logging.WARNING, "index.mended", added=added)
-            self._wake.set()
+    async def _mend_indexes(self) -> None:
+        """Put schedules back that are missing in the indexes: at the start of a term, and when a heartbeat says so."""
+        broken = False
+        while True:
+            await self._mend.wait(math.inf)
+            added, after, token = 0, "", self.duty.token
+            try:
+                while True:
+                    after, count = await self._store.schedules.reindex(token, after, MAX_PAGE)
+                    added += count
+                    if not after:
+                        break
+            except HeadgateError as error:
+                if not broken:
+                    log_event(logging.ERROR, "index.broken", code=error.code)
+                broken = True
+            else:
+                broken = False
+            if added:
+                log_event(logging.WARNING, "index.mended", added=added)
+                self._wake.set()

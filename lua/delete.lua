@@ -16,13 +16,13 @@ local id, record = ARGV[1], key_schedule(ARGV[1])
 for _, key in ipairs({key_schedules(), key_due(), key_paused(), key_failing()}) do
   if not typed(key, 'zset') then return -1 end
 end
-local found = typed(record, 'hash') and redis.call('HMGET', record, 'last_tick_ms', 'anchor_ms', 'event_seq') or {}
+local found = typed(record, 'hash') and redis.call('HMGET', record, 'last_tick_ms', 'anchor_ms', 'event_seq', 'failing_attempts') or {}
 -- A tick that was queued but could not be recorded gets its event now: nobody will come back for it.
 local last_tick, anchor, seq = tonumber(found[1] or ''), tonumber(found[2] or ''), tonumber(found[3] or '')
 if last_tick and anchor and seq and last_tick > anchor then
   pcall(push_event, {
     seq = digits(seq + 1), id = id, tick = found[1], job_id = TICK_JOB_PREFIX .. id .. '-' .. found[1],
-    outcome = 'enqueued', reason = 'replayed', attempts = '2',
+    outcome = 'enqueued', reason = 'replayed', attempts = digits((tonumber(found[4] or '') or 0) + 1),
   })
 end
 if ARGV[2] ~= '0' then

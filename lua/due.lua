@@ -1,15 +1,20 @@
 #!lua flags=allow-oom
 -- due: the schedules due now, oldest first, and when the next one is. Mends the due index on the way.
 --
--- KEYS     1 namespace root; touches due, failing, and the records of the schedules it reads
--- ARGV     1 limit
--- Returns  {now, due next ('' = nothing), {ids that cannot be read}, {row, …}}; a row is id, spec, on_missed,
+-- KEYS     1 namespace root; touches duty, due, failing, and the records of the schedules it reads
+-- ARGV     1 lease token, 2 limit
+-- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
+--          {now, 'ok', due next ('' = nothing), {ids that cannot be read}, {row, …}}; a row is id, spec, on_missed,
 --          backfill_limit, next_run_ms, anchor_ms, last_tick_ms, revision, payload_bytes
--- Fails    a foreign type in place of the due index: nothing done. In place of a record, or of its next run: that schedule
---          is put off by a minute and named. An entry of the index that its record contradicts is put right or removed.
+-- Fails    a foreign type in place of the due index: nothing done. In place of a record, or of what says where it stands:
+--          that schedule is put off by a minute and named. An entry that its record contradicts is put right or removed.
 -- Repeat:  harmless
+-- include: holds_duty
 -- include: clock
 -- include: digits
+-- include: earliest
+
+if not holds_duty then return {now_text, 'lost'} end
 
 local FIELDS = {
   'spec', 'on_missed', 'backfill_limit', 'next_run_ms', 'anchor_ms', 'last_tick_ms', 'revision', 'payload_bytes', 'paused',
@@ -22,25 +27,29 @@ local function put_off(id)
   unreadable[#unreadable + 1] = id
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', key_due(), '-inf', now_text, 'LIMIT', 0, ARGV[1])) do
+local function drop(id)
+  redis.call('ZREM', key_due(), id)
+  redis.pcall('ZREM', key_failing(), id)
+end
+
+-- A record tells where it stands if it has a spec, a revision, and a next run that is empty or a number.
+local function readable(row)
+  return not row.err and row[1] and row[7] and row[4] and (row[4] == '' or tonumber(row[4]))
+end
+
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', key_due(), '-inf', now_text, 'LIMIT', 0, ARGV[2])) do
   local row = redis.pcall('HMGET', key_schedule(id), unpack(FIELDS))
-  local known, paused, next_run = row[1], row[9] == '1', row[4]
-  if row.err then
-    put_off(id)
-  elseif not known or paused then
-    redis.call('ZREM', key_due(), id)
-  elseif next_run == '' then
-    redis.call('ZADD', key_due(), '+inf', id)
-  elseif not tonumber(next_run or '') then
-    put_off(id)
-  elseif tonumber(next_run) > now then
-    redis.call('ZADD', key_due(), next_run, id)
+  local next_run = row[4]
+  if not readable(row) then
+    if redis.call('EXISTS', key_schedule(id)) == 1 then put_off(id) else drop(id) end
+  elseif row[9] == '1' then
+    drop(id)
+  elseif next_run == '' or tonumber(next_run) > now then
+    redis.call('ZADD', key_due(), next_run == '' and '+inf' or next_run, id)
   else
     row[9] = nil
     table.insert(row, 1, id)
     rows[#rows + 1] = row
   end
 end
-
-local upcoming = redis.call('ZRANGEBYSCORE', key_due(), '(' .. now_text, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-return {now_text, upcoming and upcoming ~= 'inf' and upcoming or '', unreadable, rows}
+return {now_text, 'ok', earliest_due('(' .. now_text), unreadable, rows}

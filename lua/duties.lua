@@ -7,10 +7,10 @@
 -- Fails    nothing is written
 -- Repeat:  harmless
 -- include: clock
+-- include: earliest
 
-local earliest = redis.call('ZRANGE', key_due(), 0, 0, 'WITHSCORES')[2]
 local answer = {
-  now_text, earliest and earliest ~= 'inf' and earliest or '', redis.call('ZCARD', key_schedules()),
+  now_text, earliest_due('-inf'), redis.call('ZCARD', key_schedules()),
   redis.call('ZCARD', key_paused()), redis.call('ZCARD', key_failing()),
 }
 for _, name in ipairs(ARGV) do

@@ -3,8 +3,8 @@
 --
 -- KEYS     1 namespace root; touches duty, due, failing, quarantine, and of each schedule its record, markers,
 --          jobs, events, gaps and its queue's ready set
--- ARGV     1 lease token, then eight for each schedule: id; revision and next_run_ms as read; life of a marker in ms;
---          "from,until" of the ticks discarded in favour of the first planned one, or ''; attempts at that one that
+-- ARGV     1 lease token, then seven for each schedule: id; "revision,next_run_ms,last_tick_ms" as read; life of a
+--          marker in ms; "from,until" of the ticks discarded in favour of the first planned one, or ''; attempts at that one that
 --          could not be recorded and when the first was, or '' twice; "t1,t2,…,next": the planned ticks, oldest
 --          first, and what follows them ('' when nothing does)
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
@@ -17,18 +17,22 @@
 --          queued; after it, last_tick_ms alone moves and the next call writes the missing event. Ready sets and the
 --          due index are written last; their types were checked, so these writes cannot fail.
 -- Repeat:  not harmless (nothing is doubled, but 'moved' no longer says what became of the ticks)
+-- include: holds_duty
 -- include: clock
 -- include: digits
 -- include: typed
+-- include: as_read
 -- include: content
 -- include: failure
 -- include: fire_tick
 
-if redis.call('GET', key_duty('scheduler')) ~= ARGV[1] then return {now_text, 'lost'} end
+if not holds_duty then return {now_text, 'lost'} end
 if not (typed(key_due(), 'zset') and typed(key_failing(), 'zset') and typed(key_quarantine(), 'hash')) then
   return {now_text, 'broken'}
 end
 
+-- Rarely anything fails; while something does, every schedule that fires is taken off that list, its record asked or not.
+local failing_any = redis.call('ZCARD', key_failing()) > 0
 local FIELDS, due = {'revision', 'next_run_ms', 'last_tick_ms', 'anchor_ms'}, {}
 for _, field in ipairs(FAILURE_FIELDS) do FIELDS[#FIELDS + 1] = field end
 for _, field in ipairs(CONTENT_FIELDS) do FIELDS[#FIELDS + 1] = field end
@@ -42,13 +46,13 @@ end
 local function read_schedule(at)
   local id = ARGV[at]
   local values = redis.call('HMGET', key_schedule(id), unpack(FIELDS))
-  if values[1] ~= ARGV[at + 1] or values[2] ~= ARGV[at + 2] then return nil end
+  if not as_read(values, ARGV[at + 1]) then return nil end
   local schedule = {
     id = id, next_run = values[2], last_tick = values[3] ~= '' and values[3] or nil, anchor = values[4],
-    failing = values[5], failure = failure_from(values, 5), content = content_from(values, 5 + #FAILURE_FIELDS),
-    marker_ms = ARGV[at + 3],
+    failing = values[5] or failing_any, failure = failure_from(values, 5), content = content_from(values, 5 + #FAILURE_FIELDS),
+    marker_ms = ARGV[at + 2],
   }
-  schedule.from, schedule.upto = string.match(ARGV[at + 4], '^(%d+),(%d+)$')
+  schedule.from, schedule.upto = string.match(ARGV[at + 3], '^(%d+),(%d+)$')
   return schedule
 end
 
@@ -68,10 +72,10 @@ local function fire(at)
   local schedule = read_schedule(at)
   if not schedule then return 'moved' end
   local results, tick, go_on = {}, nil, true
-  for instant in string.gmatch(ARGV[at + 7] .. ',', '([^,]*),') do
+  for instant in string.gmatch(ARGV[at + 6] .. ',', '([^,]*),') do
     if tick then
       if not go_on or tonumber(tick) > now then break end
-      if #results == 0 then add_unrecorded(schedule.failure, tick, ARGV[at + 5], ARGV[at + 6]) end
+      if #results == 0 then add_unrecorded(schedule.failure, tick, ARGV[at + 4], ARGV[at + 5]) end
       results[#results + 1], go_on = fire_tick(schedule, tick, instant)
     end
     tick = instant
@@ -82,7 +86,7 @@ local function fire(at)
 end
 
 local answer = {now_text, 'ok'}
-for at = 2, #ARGV, 8 do
+for at = 2, #ARGV, 7 do
   local ran, result = pcall(fire, at)
   if not ran then look_at(ARGV[at], digits(now + RETRY_MAX_MS)) end
   answer[#answer + 1] = ran and result or 'failed/store_error'

@@ -2,10 +2,11 @@
 -- put: create a schedule, or replace its definition if it still is as the caller read it.
 --
 -- KEYS     1 namespace root; touches meta, schedules, due, paused, failing, the schedule's record, events and gaps, wake
--- ARGV     1 id; 2 revision, 3 next_run_ms and 4 last_tick_ms as read (all '' = there was no record);
---          5 next_run_ms ('' = no further tick), 6 anchor_ms, 7 paused '1' or '0' (used at creation only);
---          8 the latest due tick that a changed spec passes, or ''; 9 "from,until" of older ones, or '';
---          10… fields and values of the definition
+-- ARGV     1 id; 2 revision as read ('' = there was no record); 3 "next_run_ms,last_tick_ms" as read, or 'keep' when the
+--          spec stays: then where the schedule stands is left alone, and firing meanwhile is no conflict;
+--          4 next_run_ms ('' = no further tick), 5 anchor_ms, 6 paused '1' or '0' (used at creation only);
+--          7 the latest due tick that a changed spec passes, or ''; 8 "from,until" of older ones, or '';
+--          9… fields and values of the definition
 -- Returns  {'created' | 'updated', fields and values of the record}; {'moved'}: changed since it was read;
 --          {'broken'}: a key has a foreign type. Both did nothing.
 -- Fails    memory: at entry. Every type is checked before the first write, so no later command can fail.
@@ -25,36 +26,35 @@ if not (typed(record, 'hash') and typed(key_schedules(), 'zset') and typed(key_d
   return {'broken'}
 end
 local found = redis.call('HMGET', record, 'revision', 'next_run_ms', 'last_tick_ms', 'paused', 'event_seq', 'outcomes', 'anchor_ms')
-for at = 1, 3 do
-  if (found[at] or '') ~= ARGV[at + 1] then return {'moved'} end
-end
+if (found[1] or '') ~= ARGV[2] then return {'moved'} end
+local created, keep = not found[1], ARGV[3] == 'keep'
+if not (created or keep) and (found[2] or '') .. ',' .. (found[3] or '') ~= ARGV[3] then return {'moved'} end
 
-local created = not found[1]
-local paused = created and ARGV[7] or found[4]
-local next_run = paused == '1' and '' or ARGV[5]
-local seq, letters = found[5], found[6]
+local paused = created and ARGV[6] or found[4]
+local next_run, anchor = keep and found[2] or ARGV[4], keep and found[7] or ARGV[5]
+if paused == '1' then next_run = '' end
+local seq, letters = tonumber(found[5] or '') and found[5] or newest_event_id(id), found[6] or ''
 
 redis.call('HSETNX', key_meta(), 'schema_version', '1')
 redis.call('HSETNX', key_meta(), 'created_at_ms', now_text)
 -- One counter for the namespace: a record deleted and made again never has a revision that somebody read before.
 local revision = redis.call('HINCRBY', key_meta(), 'revision', 1)
 if created then
-  seq, letters = newest_event_id(id), ''
   redis.call('PERSIST', key_events(id))
   redis.call('PERSIST', key_manual(id))
   redis.call('HSET', record, 'id', id, 'created_at_ms', now_text, 'paused', paused, 'last_tick_ms', '')
 end
-if ARGV[8] ~= '' then
-  local from, upto = string.match(ARGV[9], '^(%d+),(%d+)$')
+if ARGV[7] ~= '' then
+  local from, upto = string.match(ARGV[8], '^(%d+),(%d+)$')
   seq, letters = digits(seq + 1), with_outcome(letters, 'skipped')
-  add_gap(id, from or ARGV[8], ARGV[8], 'spec_changed', found[7])
+  add_gap(id, from or ARGV[7], ARGV[7], 'spec_changed', found[7])
   push_event({
-    seq = seq, id = id, tick = ARGV[8], outcome = 'skipped', reason = 'spec_changed', attempts = '1', from = from, upto = upto,
+    seq = seq, id = id, tick = ARGV[7], outcome = 'skipped', reason = 'spec_changed', attempts = '1', from = from, upto = upto,
   })
-  redis.call('HSET', record, 'last_tick_ms', ARGV[8])
+  redis.call('HSET', record, 'last_tick_ms', ARGV[7])
 end
 redis.call('HSET', record, 'revision', revision, 'updated_at_ms', now_text, 'next_run_ms', next_run,
-  'anchor_ms', ARGV[6], 'event_seq', seq, 'outcomes', letters, unpack(ARGV, 10))
+  'anchor_ms', anchor, 'event_seq', seq, 'outcomes', letters, unpack(ARGV, 9))
 clear_failure(id)
 redis.call('ZADD', key_schedules(), 0, id)
 if paused == '1' then

@@ -36,15 +36,22 @@ CRASH = "tests/fault/test_crash_points.py"
 MUTATIONS = (
     Mutation(
         "fence: a lost lease stops every write",
+        "lua/lib/holds_duty.lua",
+        "redis.call('GET', key_duty('scheduler')) == ARGV[1]",
+        "true",
+        "tests/fault/test_two_leaders.py",
+    ),
+    Mutation(
+        "fence of fire alone",
         "lua/fire.lua",
-        "if redis.call('GET', key_duty('scheduler')) ~= ARGV[1] then return {now_text, 'lost'} end",
+        "if not holds_duty then return {now_text, 'lost'} end",
         "",
         FIRE,
     ),
     Mutation(
         "compare: a schedule that changed since it was read is left alone",
         "lua/fire.lua",
-        "if values[1] ~= ARGV[at + 1] or values[2] ~= ARGV[at + 2] then return nil end",
+        "if not as_read(values, ARGV[at + 1]) then return nil end",
         "",
         FIRE,
     ),
@@ -75,6 +82,20 @@ MUTATIONS = (
         "if marker_made then redis.call('DEL', marker_made) end",
         "",
         FOREIGN,
+    ),
+    Mutation(
+        "priority: what cannot stand in a queue fails before anything is written",
+        "lua/lib/enqueue_tick.lua",
+        "if not score then return",
+        "if not content then return",
+        "tests/fault/test_damaged_records.py",
+    ),
+    Mutation(
+        "take-over of a lease that a late heartbeat got for the old token",
+        "lua/heartbeat.lua",
+        "elseif (not holder or own_before)",
+        "elseif (not holder)",
+        "tests/integration/test_duty.py",
     ),
     Mutation(
         "record before advance: nothing passes an unwritten event",
@@ -219,11 +240,17 @@ def main() -> None:
         sys.exit(
             f"no mutation has {unknown[0]!r} in its name; they are:\n" + "\n".join(each.name for each in MUTATIONS)
         )
-    survivors = []
+    survivors: list[str] = []
+    sound: set[str] = set()
     with tempfile.TemporaryDirectory(prefix="headgate-mutants-") as folder:
         for mutation in MUTATIONS:
             if wanted and not any(word in mutation.name for word in wanted):
                 continue
+            if mutation.tests not in sound:  # what fails without a mutation too catches nothing
+                broken = first_failure(mutation._replace(new=mutation.old), Path(folder))
+                if broken:
+                    sys.exit(f"{mutation.tests} fail as they are: {broken}")
+                sound.add(mutation.tests)
             caught_by = first_failure(mutation, Path(folder))
             print(f"{'caught' if caught_by else 'SURVIVED':<9} {mutation.name}\n{'':9} {caught_by}", flush=True)
             if not caught_by:

@@ -45,7 +45,7 @@ async def get_readiness(request: web.Request) -> web.Response:
     except StoreError as error:
         checks["store"] = error.code
     else:
-        held = any(duty.name == "scheduler" and duty.holder for duty in overview.duties)
+        held = any(duty.name == "scheduler" and duty.lease_left_ms is not None for duty in overview.duties)
         checks["scheduler"] = "held" if held else "vacant"
     ready = checks["scheduler"] == "held"
     found = Readiness(ready=ready, checks=checks)

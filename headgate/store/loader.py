@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from headgate import settings
+from headgate import names, settings
 from headgate.errors import StoreError
 from headgate.store.keys import lua_key_functions
 
@@ -27,6 +27,7 @@ _REPEAT: Final = re.compile(r"^-- Repeat: +(harmless|not harmless)\b", re.MULTIL
 _CONSTANT: Final = re.compile(r"\b[A-Z][A-Z_]{3,}\b")
 _CONSTANTS: Final = {
     "MAX_EVENTS": settings.MAX_EVENTS,
+    "MAX_INSTANT_MS": settings.MAX_INSTANT_MS,
     "MAX_GAPS": settings.MAX_GAPS,
     "MAX_OUTCOMES": settings.MAX_OUTCOMES,
     "MAX_MANUAL": settings.MAX_MANUAL,
@@ -34,7 +35,8 @@ _CONSTANTS: Final = {
     "RETRY_MIN_MS": settings.RETRY_MIN_MS,
     "RETRY_MAX_MS": settings.RETRY_MAX_MS,
     "PRIORITY_STEP_MS": settings.PRIORITY_STEP_MS,
-    "TICK_JOB_PREFIX": "'sched-'",
+    "MAX_PRIORITY": settings.MAX_PRIORITY,
+    "TICK_JOB_PREFIX": f"'{names.TICK_JOB_PREFIX}'",
 }
 
 

@@ -11,22 +11,19 @@ from headgate.errors import InvalidRequest, StoreError
 from headgate.jsontext import parse_json
 from headgate.models import Event, Job, Schedule
 
-SCHEDULE_FIELDS: Final = (
-    *(
-        "id",
-        "kind",
-        "spec",
-        "payload_bytes",
-        "fingerprint",
-        "queue",
-        "priority",
-        "max_attempts",
-        "timeout_ms",
-    ),
-    *("retention_ms", "on_missed", "backfill_limit", "revision", "created_at_ms", "updated_at_ms", "paused"),
-    *("next_run_ms", "anchor_ms", "last_tick_ms", "outcomes"),
-    *("failing_tick_ms", "failing_reason", "failing_attempts", "failing_since_ms", "retry_at_ms"),
+_PLAIN_FIELDS: Final = (
+    *("id", "kind", "spec", "payload_bytes", "fingerprint", "queue", "priority", "max_attempts", "timeout_ms"),
+    *("retention_ms", "on_missed", "backfill_limit", "revision", "created_at_ms", "updated_at_ms"),
+    *("next_run_ms", "anchor_ms", "last_tick_ms"),
 )
+_FAILURE_FIELDS: Final = {
+    "tick_ms": "failing_tick_ms",
+    "reason": "failing_reason",
+    "attempts": "failing_attempts",
+    "since_ms": "failing_since_ms",
+    "retry_at_ms": "retry_at_ms",
+}
+SCHEDULE_FIELDS: Final = (*_PLAIN_FIELDS, "paused", "outcomes", *_FAILURE_FIELDS.values())
 JOB_FIELDS: Final = (
     *("id", "kind", "queue", "state", "priority", "attempt", "max_attempts", "timeout_ms", "retention_ms"),
     *("fingerprint", "enqueued_at_ms", "available_at_ms", "periodic_schedule_id", "periodic_tick_ms"),
@@ -45,18 +42,11 @@ def schedule_from(record: Mapping[str, str | None]) -> Schedule:
     Raises:
         StoreError: the record is not what Headgate writes.
     """
-    values: dict[str, Any] = {name: record.get(name) or None for name in SCHEDULE_FIELDS[:20]}
+    values: dict[str, Any] = {name: record.get(name) or None for name in _PLAIN_FIELDS}
     values["outcomes"] = record.get("outcomes") or ""
     values["paused"] = record.get("paused") == "1"
-    values["failure"] = None
-    if record.get("failing_tick_ms"):
-        values["failure"] = {
-            "tick_ms": record["failing_tick_ms"],
-            "reason": record.get("failing_reason"),
-            "attempts": record.get("failing_attempts"),
-            "since_ms": record.get("failing_since_ms"),
-            "retry_at_ms": record.get("retry_at_ms"),
-        }
+    failing = bool(record.get("failing_tick_ms"))
+    values["failure"] = {name: record.get(field) for name, field in _FAILURE_FIELDS.items()} if failing else None
     return _with_payload(values, Schedule, record.get("payload"))
 
 

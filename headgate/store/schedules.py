@@ -18,6 +18,7 @@ from headgate.models import Schedule, ScheduleDefinition, TickRange
 from headgate.names import check_schedule_id
 from headgate.settings import MAX_PAGE
 from headgate.spec import Spec, parse_spec
+from headgate.store.leases import check_lease
 from headgate.store.paging import check_limit, read_cursor, write_cursor
 from headgate.store.records import SCHEDULE_FIELDS, pairs, schedule_from
 from headgate.store.scripts import Scripts
@@ -134,9 +135,15 @@ class Schedules:
         if not removed:
             raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
 
-    async def reindex(self, after: str, limit: int) -> tuple[str, int]:
-        """Put one page of schedules back into the indexes: the id to go on after ('' at the end), entries put back."""
-        last, added = await self._scripts.call("reindex", after, limit)
+    async def reindex(self, token: str, after: str, limit: int) -> tuple[str, int]:
+        """Put one page of schedules back into the indexes: the id to go on after ('' at the end), entries put back.
+
+        Raises:
+            LeaseLost: the lease of the scheduler duty is not this token's; nothing was done.
+        """
+        word, *found = await self._scripts.call("reindex", token, after, limit)
+        check_lease(word)
+        last, added = found
         return last, added
 
 
@@ -163,12 +170,8 @@ def _flat(fields: dict[str, str]) -> list[str]:
 
 def _arguments(schedule_id: str, record: dict[str, str], now_ms: int, spec: Spec, *, paused: bool) -> list[str | int]:
     """What the put script compares, and where the schedule will stand."""
-    as_read: list[str | int] = [
-        schedule_id,
-        *(record.get(name) or "" for name in ("revision", "next_run_ms", "last_tick_ms")),
-    ]
     if record and record.get("spec") == spec.text:
-        return [*as_read, record["next_run_ms"], record["anchor_ms"], "", "", ""]
+        return [schedule_id, record["revision"], "keep", "", "", "", "", ""]
     last_tick_ms = int(record.get("last_tick_ms") or 0)
     if record and last_tick_ms > int(record["anchor_ms"]):
         raise StoreError(
@@ -179,7 +182,9 @@ def _arguments(schedule_id: str, record: dict[str, str], now_ms: int, spec: Spec
     anchor_ms = max(now_ms, last_tick_ms)
     next_ms = spec.next_after(anchor_ms)
     return [
-        *as_read,
+        schedule_id,
+        record.get("revision", ""),
+        f"{record.get('next_run_ms', '')},{record.get('last_tick_ms', '')}" if record else "",
         "" if next_ms is None else next_ms,
         anchor_ms,
         "1" if paused else "0",

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from headgate.errors import LeaseLost, StoreError
+from headgate.errors import StoreError
 from headgate.missed import Plan, marker_life_ms
 from headgate.models import Reason
+from headgate.store.leases import check_lease
 from headgate.store.scripts import Scripts
 
 
@@ -25,6 +26,11 @@ class DueRow(NamedTuple):
     last_tick_ms: str
     revision: str
     payload_bytes: str
+
+    @property
+    def as_read(self) -> str:
+        """Where the schedule stood, as the scripts compare it."""
+        return f"{self.revision},{self.next_run_ms},{self.last_tick_ms or ''}"
 
 
 class DuePage(msgspec.Struct, frozen=True):
@@ -46,6 +52,7 @@ class DuePage(msgspec.Struct, frozen=True):
 class Unrecorded(NamedTuple):
     """Attempts at a tick that could not be recorded, and when the first was, in store time."""
 
+    tick_ms: int
     attempts: int
     first_ms: int
 
@@ -64,9 +71,15 @@ class Ticks:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
-    async def due(self, limit: int) -> DuePage:
-        """At most `limit` due schedules; entries of the index that their records contradict are mended on the way."""
-        now, upcoming, unreadable, rows = await self._scripts.call("due", limit)
+    async def due(self, token: str, limit: int) -> DuePage:
+        """At most `limit` due schedules; entries of the index that their records contradict are mended on the way.
+
+        Raises:
+            LeaseLost: the lease is not this token's; nothing was done.
+        """
+        now, word, *found = await self._scripts.call("due", token, limit)
+        check_lease(word)
+        upcoming, unreadable, rows = found
         return DuePage(
             now_ms=int(now),
             due_next_ms=int(upcoming) if upcoming else None,
@@ -88,9 +101,9 @@ class Ticks:
         """
         args: list[str | int] = [token]
         for row, plan, unrecorded in batch:
-            args += (row.id, row.revision, row.next_run_ms, marker_life_ms(plan))
+            args += (row.id, row.as_read, marker_life_ms(plan))
             args.append(f"{plan.discarded.from_ms},{plan.discarded.until_ms}" if plan.discarded else "")
-            args += unrecorded or ("", "")
+            args += unrecorded[1:] if unrecorded else ("", "")
             following = "" if plan.next_run_ms is None else plan.next_run_ms
             args.append(f"{','.join(map(str, plan.ticks))},{following}")
         _now, word, *results = await self._scripts.call("fire", *args)
@@ -99,20 +112,19 @@ class Ticks:
 
     async def fail(self, token: str, row: DueRow, tick_ms: int | str, reason: Reason) -> bool:
         """Record that a due tick cannot be carried out; False when the schedule changed since it was read."""
-        word = await self._scripts.call("fail", token, row.id, row.revision, row.next_run_ms, tick_ms, reason)
+        word = await self._scripts.call("fail", token, row.id, row.as_read, tick_ms, reason)
         _check_word(word)
         return bool(word == "ok")
 
     async def reanchor(self, token: str, row: DueRow, anchor_ms: int, next_run_ms: int | None) -> bool:
         """Go on from `anchor_ms` without an event; False when the schedule changed since it was read."""
         following = "" if next_run_ms is None else next_run_ms
-        word = await self._scripts.call("reanchor", token, row.id, row.revision, row.next_run_ms, anchor_ms, following)
+        word = await self._scripts.call("reanchor", token, row.id, row.as_read, anchor_ms, following)
         _check_word(word)
         return bool(word == "ok")
 
 
 def _check_word(word: str) -> None:
-    if word == "lost":
-        raise LeaseLost("the lease of the scheduler duty belongs to another process now")
+    check_lease(word)
     if word == "broken":
         raise StoreError("an index that all schedules share holds a type that headgate did not write")

@@ -36,7 +36,8 @@ end
 
 local function enqueue(schedule, tick, job_id)
   local content = schedule.content
-  if not content then return 'failed', 'invalid_request' end
+  local score = content and ready_score(content)
+  if not score then return 'failed', 'invalid_request' end
   if quarantined_any and redis.call('HEXISTS', key_quarantine(), content.fingerprint) == 1 then
     return 'skipped', 'quarantined'
   end
@@ -45,13 +46,13 @@ local function enqueue(schedule, tick, job_id)
   if before then return before == 'replayed' and 'enqueued' or 'deduplicated', before, job_id end
   write_job(job_id, content, schedule.id, tick, '')
   local entries = ready[content.queue]
-  entries[#entries + 1] = ready_score(content)
+  entries[#entries + 1] = score
   entries[#entries + 1] = job_id
   return 'enqueued', 'accepted', job_id
 end
 
--- Outcome, reason and job id of a tick. A fault is an outcome too: what this call made before it is undone, so that a
--- marker always means that the job is queued.
+-- Outcome, reason and job id of a tick. A fault is an outcome too: the marker that this call made before it is undone, so
+-- that a marker always means that the job is queued. The job is one command, the last that can fail: it needs no undoing.
 local function enqueue_tick(schedule, tick)
   marker_made = nil
   local ran, outcome, reason, job_id = pcall(enqueue, schedule, tick, TICK_JOB_PREFIX .. schedule.id .. '-' .. tick)

@@ -14,5 +14,9 @@ local function write_job(job_id, content, schedule_id, tick, manual_schedule_id)
     'payload', content.payload)
 end
 
--- Where a job stands in its queue: when it may run, less a head start for its priority.
-local function ready_score(content) return digits(now - content.priority * PRIORITY_STEP_MS) end
+-- Where a job stands in its queue: when it may run, less a head start for its priority; nil where that is no priority.
+local function ready_score(content)
+  local priority = tonumber(content.priority)
+  if not priority or not (math.abs(priority) <= MAX_PRIORITY) then return nil end
+  return digits(now - priority * PRIORITY_STEP_MS)
+end

@@ -16,30 +16,101 @@ from tests.support.worlds import START_MS, World
 MINUTE = 60_000
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("next_run_ms", None),
-        ("next_run_ms", "abc"),
-        ("backfill_limit", "0"),
-        ("backfill_limit", "-5"),
-        ("spec", b"\xff\xfe"),
-        ("queue", b"\xff\xfe"),
-    ],
+DEFINITION = (
+    "kind",
+    "spec",
+    "queue",
+    "priority",
+    "max_attempts",
+    "timeout_ms",
+    "retention_ms",
+    "fingerprint",
+    "payload",
 )
-async def test_a_damaged_field_delays_nobody_else(moved: World, field: str, value: Any) -> None:
-    """It is put off or recorded as failed; the sweep goes on."""
-    await moved.put("a", "@every:1000", on_missed="backfill")
-    await moved.put("b")
+STANDING = ("on_missed", "backfill_limit", "revision", "next_run_ms", "anchor_ms", "last_tick_ms", "payload_bytes")
+BOOKS = ("event_seq", "outcomes", "paused")
+
+
+@pytest.mark.parametrize("field", [*DEFINITION, *STANDING, *BOOKS])
+@pytest.mark.parametrize("value", [None, "", "abc", "nan", "-1", "1e300", b"\xff\xfe"])
+async def test_whatever_a_field_holds_no_other_schedule_is_delayed_or_loses_a_job(
+    moved: World, field: str, value: str | bytes | None
+) -> None:
+    """Before and behind it in the batch, jobs and events agree; a sweep that found it ends like any other."""
+    for schedule_id in "abc":
+        await moved.put(schedule_id)
     if value is None:
-        await moved.client.hdel(moved.keys("schedule", "a"), field)
+        await moved.client.hdel(moved.keys("schedule", "b"), field)
     else:
-        await moved.client.hset(moved.keys("schedule", "a"), field, value)
+        await moved.client.hset(moved.keys("schedule", "b"), field, value)
     scheduler = moved.scheduler()
     await moved.own_the_duty(scheduler)
     tick = await moved.advance(MINUTE)
     await scheduler.sweep()
-    assert f"sched-b-{tick}" in await moved.queued()
+    jobs = [job for job in await moved.queued() if not job.startswith("sched-b-")]
+    assert jobs == [f"sched-a-{tick}", f"sched-c-{tick}"]
+    for schedule_id in "ac":
+        assert [event["outcome"] for event in await moved.events(schedule_id)] == ["enqueued"]
+    assert (await moved.store.schedules.list()).schedules
+    await moved.store.leases.overview()
+
+
+@pytest.mark.parametrize("priority", ["high", "nan", "1e300"])
+async def test_a_tick_that_failed_for_its_priority_is_queued_once_that_is_mended(moved: World, priority: str) -> None:
+    """Nothing of the failed try may look like a job that was queued."""
+    await moved.put("a")
+    await moved.client.hset(moved.keys("schedule", "a"), "priority", priority)
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    tick = await moved.advance(MINUTE)
+    await scheduler.sweep()
+    assert not await moved.client.exists(moved.keys("job", f"sched-a-{tick}"), moved.keys("tick", "a", tick))
+    await moved.client.hset(moved.keys("schedule", "a"), "priority", "0")
+    await moved.advance(1000)
+    await scheduler.sweep()
+    assert await moved.queued() == [f"sched-a-{tick}"]
+    assert (await moved.events("a"))[0]["reason"] == "accepted"
+
+
+@pytest.mark.parametrize("score", ["1.5", "1e300", "-inf", "inf"])
+async def test_whatever_score_the_due_index_holds_heartbeats_and_overview_go_on(moved: World, score: str) -> None:
+    await moved.put("a")
+    await moved.client.zadd(moved.keys("due"), {"a": score})
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    await moved.store.leases.overview()
+    await scheduler.sweep()
+
+
+async def test_one_damaged_record_does_not_keep_the_others_out_of_a_lost_index(moved: World) -> None:
+    for schedule_id in "abc":
+        await moved.put(schedule_id)
+    await moved.client.hset(moved.keys("schedule", "b"), "next_run_ms", "abc")
+    await moved.client.delete(moved.keys("due"))
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    await moved.store.schedules.reindex(scheduler.duty.token, "", 200)
+    assert await moved.client.zrange(moved.keys("due"), 0, -1) == ["b", "a", "c"]
+    await scheduler.sweep()
+    assert await moved.client.zrange(moved.keys("failing"), 0, -1) == ["b"]
+
+
+@pytest.mark.parametrize("mending", ["delete the key", "put the field right"])
+async def test_a_mended_record_is_taken_off_the_failing_list(moved: World, mending: str) -> None:
+    await moved.put("a")
+    await moved.client.hset(moved.keys("schedule", "a"), "next_run_ms", "abc")
+    await moved.client.zadd(moved.keys("due"), {"a": START_MS})
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    await scheduler.sweep()
+    assert (await moved.store.leases.overview()).failing == 1
+    if mending == "delete the key":
+        await moved.client.delete(moved.keys("schedule", "a"))
+    else:
+        await moved.client.hset(moved.keys("schedule", "a"), "next_run_ms", START_MS + MINUTE)
+    await moved.advance(2 * MINUTE)
+    await scheduler.sweep()
+    assert (await moved.store.leases.overview()).failing == 0
 
 
 async def test_a_queued_tick_without_payload_bytes_delays_nobody_else(moved: World) -> None:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
+from anyio import to_thread
 
 from headgate.settings import Settings
 from tests.support.check import check_trail
@@ -16,7 +17,7 @@ from tests.support.servers import PrivateServer
 from tests.support.worlds import World, running, wait_until
 
 QUICK = Settings(lease_ttl_ms=1500, lease_margin_ms=150, call_timeout_ms=500)
-Start = Callable[[], SchedulerProcess]
+Start = Callable[..., SchedulerProcess]
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ async def quick(server: PrivateServer) -> AsyncIterator[World]:
 def start(quick: World) -> Iterator[Start]:
     children: list[SchedulerProcess] = []
 
-    def starting() -> SchedulerProcess:
-        children.append(SchedulerProcess(quick))
+    def starting(*, credulous: bool = False) -> SchedulerProcess:
+        children.append(SchedulerProcess(quick, credulous=credulous))
         return children[-1]
 
     yield starting
@@ -95,6 +96,23 @@ async def test_a_holder_that_slept_past_its_lease_writes_nothing_and_lives_on_as
     await check_everything(quick)
     assert "duty.lost" in log
     assert "Traceback" not in log
+
+
+async def test_a_holder_that_never_doubts_its_lease_is_stopped_by_the_script(quick: World, start: Start) -> None:
+    """Local distrust is a courtesy. This one has none, sleeps past its lease, and goes on where it was."""
+    first = start(credulous=True)
+    await held_by(quick, first.pid)
+    await fired_more(quick)
+    first.signal(signal.SIGSTOP)
+    second = start()
+    await held_by(quick, second.pid)
+    await fired_more(quick)
+    first.signal(signal.SIGCONT)
+    await to_thread.run_sync(first.read_until, "refused")
+    await fired_more(quick)
+    await held_by(quick, second.pid)
+    assert first.alive
+    await check_everything(quick)
 
 
 async def test_a_lease_deleted_by_hand_goes_to_one_of_them_and_nothing_is_doubled(quick: World) -> None:

@@ -27,7 +27,6 @@ STATUS: dict[type[HeadgateError], int] = {
     errors.ScheduleNotFound: 404,
     errors.JobNotFound: 404,
     errors.Conflict: 409,
-    errors.IdConflict: 409,
     errors.Quarantined: 423,
     errors.LeaseLost: 500,
     errors.StoreError: 500,

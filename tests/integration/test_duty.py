@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import anyio
+import pytest
 
 from headgate.duty import Duty
 from headgate.settings import Settings
@@ -18,8 +19,8 @@ class SlowLeases(Leases):
 
     delay = 0.0
 
-    async def heartbeat(self, *args: Any) -> Heartbeat:
-        found = await super().heartbeat(*args)
+    async def heartbeat(self, *args: Any, **options: Any) -> Heartbeat:
+        found = await super().heartbeat(*args, **options)
         await anyio.sleep(self.delay)
         return found
 
@@ -102,7 +103,52 @@ async def test_losing_the_lease_takes_a_new_token_and_the_next_heartbeat_compete
     duty, _ = slow_duty(world, Settings())
     await duty.beat()
     token = duty.token
-    duty.lost()
+    duty.lost(token)
     assert not duty.trusted
     assert duty.token != token
-    assert not (await duty.beat()).held, "the store still knows the old term's lease"
+    again = await duty.beat()
+    assert again.held, "the store still knows the old term's lease, and it was this process's"
+    assert again.granted
+
+
+async def test_a_lease_that_a_late_heartbeat_got_for_the_old_token_is_taken_over_at_once(world: World) -> None:
+    """After a stall, the store works off what piled up: the process must not lock itself out for a whole lease."""
+    duty, leases = slow_duty(world, Settings())
+    await duty.beat()
+    old = duty.token
+    duty.lost(old)
+    await world.client.delete(world.keys("duty", "scheduler"))
+    await leases.heartbeat("scheduler", old, 5000, duty.process_id, {"host": "late"})
+    assert await world.client.get(world.keys("duty", "scheduler")) == old
+    assert (await duty.beat()).held
+    assert await world.client.get(world.keys("duty", "scheduler")) == duty.token != old
+
+
+async def test_a_lease_without_an_end_is_said_out_loud_and_costs_a_call_each_heartbeat(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody but a human hand makes one; waiting for its end must not become a loop without pause."""
+    await world.client.set(world.keys("duty", "scheduler"), "by/hand")
+    duty, leases = slow_duty(world, Settings())
+    beats = 0
+    asked = leases.heartbeat
+
+    async def counted(*args: Any, **options: Any) -> Heartbeat:
+        nonlocal beats
+        beats += 1
+        return await asked(*args, **options)
+
+    leases.heartbeat = counted  # type: ignore[method-assign]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(duty.keep)
+        await wait_until(lambda: said(caplog, "duty.endless_lease"))
+        with anyio.move_on_after(0.05):
+            await anyio.Event().wait()
+        tasks.cancel_scope.cancel()
+    assert beats == 1
+    overview = await world.store.leases.overview()
+    assert (overview.duties[0].holder, overview.duties[0].lease_left_ms) == ("by", None)
+
+
+async def said(caplog: pytest.LogCaptureFixture, words: str) -> bool:
+    return words in caplog.text

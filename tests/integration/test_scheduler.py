@@ -86,15 +86,16 @@ async def test_a_tick_fires_at_its_time_and_not_a_heartbeat_later(world: World) 
     assert lateness[len(lateness) // 2] < 100
 
 
-async def test_an_idle_scheduler_makes_at_most_one_call_a_second(world: World) -> None:
+async def test_an_idle_scheduler_makes_less_than_one_call_a_second(world: World) -> None:
+    """Heartbeats alone: one each third of the lease."""
     await world.put("later", "@every:86400000")
     async with running(world.scheduler()):
         await wait_until(lambda: subscribed(world))
         before, began = await commands(world, ["evalsha", "eval"]), time.monotonic()
-        with anyio.move_on_after(3.0):
+        with anyio.move_on_after(5.5):
             await anyio.Event().wait()  # nothing is to happen: there is nothing to await but time
         calls = await commands(world, ["evalsha", "eval"]) - before
-        assert calls <= time.monotonic() - began + 1
+        assert calls < time.monotonic() - began
 
 
 async def test_a_paused_schedule_does_not_fire(moved: World) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 from redis.exceptions import ResponseError
 
 from headgate.errors import LeaseLost, StoreFull
 from headgate.missed import Plan
-from headgate.models import ScheduleDefinition
+from headgate.models import Reason, ScheduleDefinition, TickRange
 from headgate.names import fingerprint
 from headgate.scheduler import Scheduler
 from headgate.store.loader import compose, find_lua
@@ -61,7 +63,7 @@ async def test_no_tick_fires_before_its_time_by_the_stores_clock(moved: World) -
     await moved.put("a")
     scheduler = await on_duty(moved)
     tick = await moved.advance(MINUTE)
-    page = await moved.store.ticks.due(10)
+    page = await moved.store.ticks.due(scheduler.duty.token, 10)
     await moved.advance(-1)
     plan = Plan((tick,), None, tick + MINUTE)
     assert await moved.store.ticks.fire(scheduler.duty.token, [PlannedFire(page.rows[0], plan)]) == ["early"]
@@ -197,18 +199,52 @@ async def test_a_schedule_changed_since_it_was_read_is_left_for_the_next_sweep(m
     await moved.put("a")
     scheduler = await on_duty(moved)
     tick = await moved.advance(MINUTE)
-    row = (await moved.store.ticks.due(10)).rows[0]
+    row = (await moved.store.ticks.due(scheduler.duty.token, 10)).rows[0]
     await moved.put("a", "@every:7000")
     plan = Plan((tick,), None, tick + MINUTE)
     assert await moved.store.ticks.fire(scheduler.duty.token, [PlannedFire(row, plan)]) == ["moved"]
     assert await moved.queued() == []
 
 
+async def test_a_plan_older_than_the_last_decided_tick_is_left_alone(moved: World) -> None:
+    """A queued tick that lacks its event moves neither revision nor next run: the last tick is compared as well."""
+    await moved.put("a")
+    scheduler = await on_duty(moved)
+    queued = await moved.advance(MINUTE)
+    stale = (await moved.store.ticks.due(scheduler.duty.token, 10)).rows[0]
+    await moved.client.sadd(moved.keys("events", "a"), "foreign")
+    await scheduler.sweep()
+    await moved.client.delete(moved.keys("events", "a"))
+    later = await moved.advance(MINUTE)
+    plan = Plan((later,), TickRange(from_ms=queued, until_ms=queued), later + MINUTE)
+    assert await moved.store.ticks.fire(scheduler.duty.token, [PlannedFire(stale, plan)]) == ["moved"]
+    assert await moved.store.ticks.fail(scheduler.duty.token, stale, later, Reason.INVALID_SPEC) is False
+    assert await moved.store.ticks.reanchor(scheduler.duty.token, stale, later, None) is False
+
+
+@pytest.mark.parametrize("call", ["due", "reindex", "fail", "reanchor"])
+async def test_every_write_of_the_duty_is_fenced(moved: World, call: str) -> None:
+    await moved.put("a")
+    scheduler = await on_duty(moved)
+    await moved.advance(MINUTE)
+    row = (await moved.store.ticks.due(scheduler.duty.token, 10)).rows[0]
+    before = await moved.record("a")
+    calls: dict[str, Callable[[], Awaitable[object]]] = {
+        "due": lambda: moved.store.ticks.due("stale/token", 10),
+        "reindex": lambda: moved.store.schedules.reindex("stale/token", "", 10),
+        "fail": lambda: moved.store.ticks.fail("stale/token", row, 1, Reason.INVALID_SPEC),
+        "reanchor": lambda: moved.store.ticks.reanchor("stale/token", row, 1, 2),
+    }
+    with pytest.raises(LeaseLost):
+        await calls[call]()
+    assert await moved.record("a") == before
+
+
 async def test_the_same_fire_sent_twice_is_done_once(moved: World) -> None:
     await moved.put("a")
     scheduler = await on_duty(moved)
     tick = await moved.advance(MINUTE)
-    row = (await moved.store.ticks.due(10)).rows[0]
+    row = (await moved.store.ticks.due(scheduler.duty.token, 10)).rows[0]
     batch = [PlannedFire(row, Plan((tick,), None, tick + MINUTE))]
     assert await moved.store.ticks.fire(scheduler.duty.token, batch) == ["enqueued/accepted"]
     assert await moved.store.ticks.fire(scheduler.duty.token, batch) == ["moved"]
@@ -217,9 +253,9 @@ async def test_the_same_fire_sent_twice_is_done_once(moved: World) -> None:
 
 async def test_a_token_without_the_lease_writes_nothing(moved: World) -> None:
     await moved.put("a")
-    await on_duty(moved)
+    scheduler = await on_duty(moved)
     tick = await moved.advance(MINUTE)
-    row = (await moved.store.ticks.due(10)).rows[0]
+    row = (await moved.store.ticks.due(scheduler.duty.token, 10)).rows[0]
     with pytest.raises(LeaseLost):
         await moved.store.ticks.fire("stale/token", [PlannedFire(row, Plan((tick,), None, None))])
     assert await moved.queued() == []

@@ -389,6 +389,7 @@ async def test_every_read_works_while_the_store_is_full(own_server: PrivateServe
         await fire(world, 5)
         job_id = (await world.store.jobs.enqueue(JobRequest(kind="k"), idempotency_key="k")).job_id
         await world.advance(1000)
+        await world.client.set(world.keys("duty", "scheduler"), "p/t")
         before = (await world.client.info("persistence"))["rdb_changes_since_last_save"]
         await world.client.config_set("maxmemory", "1")
         store = world.store
@@ -397,7 +398,7 @@ async def test_every_read_works_while_the_store_is_full(own_server: PrivateServe
         assert len(await history(world, 2)) == 5
         assert (await store.jobs.get(job_id, include_payload=True)).payload is None
         assert (await store.leases.overview()).schedules == 1
-        assert [row.id for row in (await store.ticks.due(10)).rows] == ["a"]
+        assert [row.id for row in (await store.ticks.due("p/t", 10)).rows] == ["a"]
         with pytest.raises(ScheduleNotFound):
             await store.schedules.get("b")
         with pytest.raises(JobNotFound):

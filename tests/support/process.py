@@ -1,7 +1,8 @@
 """A scheduler as a process of its own: ``python -m tests.support.process URL NAMESPACE SETTINGS-AS-JSON``.
 
 Prints ``started`` once it contends and every log line after that; ends cleanly on SIGTERM. ``SIGUSR1`` blocks its event
-loop for two lease lives.
+loop for two lease lives. With a fourth argument, ``credulous``, it never doubts a lease it once got and asks for it no
+more: only the scripts can stop it.
 """
 
 from __future__ import annotations
@@ -11,23 +12,27 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import anyio
 import msgspec
 
+from headgate.duty import Duty
 from headgate.settings import Settings
+from headgate.store.leases import Heartbeat
 from tests.support.worlds import World
 
 
 class SchedulerProcess:
     """A child that schedules for a world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, credulous: bool = False) -> None:
         self._child = subprocess.Popen(
             [
                 *(sys.executable, "-m", "tests.support.process", world.url, world.namespace),
                 msgspec.json.encode(world.settings).decode(),
+                *(["credulous"] if credulous else []),
             ],
             cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE,
@@ -36,15 +41,17 @@ class SchedulerProcess:
         )
         assert self._child.stdout is not None
         self.log: list[str] = []
-        while "started" not in self._read_line():
-            pass
+        self.read_until("started")
 
-    def _read_line(self) -> str:
+    def read_until(self, word: str) -> None:
+        """Wait for a line with this word."""
         assert self._child.stdout is not None
-        line = self._child.stdout.readline()
-        assert line, f"the child ended: {self.log}"
-        self.log.append(line)
-        return line
+        while True:
+            line = self._child.stdout.readline()
+            assert line, f"the child ended: {self.log}"
+            self.log.append(line)
+            if word in line:
+                return
 
     @property
     def pid(self) -> int:
@@ -66,10 +73,32 @@ class SchedulerProcess:
         return "".join(self.log) + out
 
 
-async def _main(url: str, namespace: str, settings: Settings) -> None:
+class CredulousDuty(Duty):
+    """Believes for ever in the first lease it gets, until a script refuses its token."""
+
+    refused = False
+
+    @property
+    def trusted(self) -> bool:
+        return self._held and not self.refused
+
+    async def beat(self) -> Heartbeat:
+        if self._held or self.refused:
+            await anyio.sleep_forever()
+        return await super().beat()
+
+    def lost(self, token: str) -> None:  # noqa: ARG002 - as the real one
+        self.refused = True
+        print("refused", flush=True)
+
+
+async def _main(url: str, namespace: str, settings: Settings, *, credulous: bool) -> None:
     world = World(url, namespace, settings=settings)
+    scheduler = world.scheduler()
+    if credulous:
+        scheduler.duty = CredulousDuty(world.store.leases, "scheduler", settings)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(world.scheduler().run)
+        tasks.start_soon(scheduler.run)
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGUSR1) as signals:
             print("started", flush=True)
             async for number in signals:
@@ -82,4 +111,5 @@ async def _main(url: str, namespace: str, settings: Settings) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    anyio.run(_main, sys.argv[1], sys.argv[2], msgspec.json.decode(sys.argv[3], type=Settings))
+    tuned = msgspec.json.decode(sys.argv[3], type=Settings)
+    anyio.run(partial(_main, sys.argv[1], sys.argv[2], tuned, credulous=len(sys.argv) > 4))

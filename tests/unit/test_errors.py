@@ -27,7 +27,6 @@ CODES = {
     "ScheduleNotFound": "schedule_not_found",
     "JobNotFound": "job_not_found",
     "Conflict": "conflict",
-    "IdConflict": "id_conflict",
     "Quarantined": "quarantined",
     "LeaseLost": "lease_lost",
     "StoreError": "store_error",

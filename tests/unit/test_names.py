@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from headgate import names
 from headgate.errors import IdempotencyKeyMissing, InvalidRequest
 from headgate.names import (
-    TICK_JOB_PREFIX,
     check_idempotency_key,
     check_job_id,
     check_kind,
@@ -22,9 +21,7 @@ from headgate.names import (
     check_schedule_id,
     fingerprint,
     shown,
-    tick_job_id,
 )
-from headgate.settings import MAX_INSTANT_MS
 
 LETTERS = string.ascii_letters + string.digits
 RULES: list[tuple[Callable[[Any], str], str, int, str]] = [
@@ -126,13 +123,6 @@ def test_a_refusal_is_one_short_line_of_printable_characters(text: str) -> None:
 def test_a_shown_value_is_quoted_cut_and_escaped(text: str, expected: str) -> None:
     """At most sixty characters of what was refused, then an ellipsis."""
     assert shown(text) == expected
-
-
-def test_a_tick_has_one_job_id_that_fits_any_schedule() -> None:
-    """The longest id and the last instant still make a job id within the limit."""
-    assert tick_job_id("digest", 1_800_000_000_000) == "sched-digest-1800000000000"
-    assert TICK_JOB_PREFIX == "sched-"
-    assert check_job_id(tick_job_id("x" * 200, MAX_INSTANT_MS))
 
 
 @pytest.mark.parametrize(

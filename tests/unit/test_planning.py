@@ -230,10 +230,10 @@ def test_a_queued_tick_without_an_event_is_planned_alone() -> None:
 
 def test_attempts_that_nobody_could_record_go_with_the_tick_they_were_made_at() -> None:
     """Matched by schedule and by the first tick of the plan."""
-    remembered = {("a", NOW): Unrecorded(3, NOW), ("b", NOW - MINUTE): Unrecorded(9, NOW)}
+    remembered = {"a": Unrecorded(NOW, 3, NOW), "b": Unrecorded(NOW - MINUTE, 9, NOW)}
     sweep = Sweep(DuePage(NOW, None, [], [row("a"), row("b")]), remembered)
     [batch] = sweep.batches()
-    assert [it.unrecorded for it in batch] == [Unrecorded(3, NOW), None]
+    assert [it.unrecorded for it in batch] == [Unrecorded(NOW, 3, NOW), None]
 
 
 def test_plans_are_made_as_batches_are_taken() -> None:
