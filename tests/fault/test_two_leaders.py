@@ -18,6 +18,7 @@ from tests.support.worlds import World, running, wait_until
 
 QUICK = Settings(lease_ttl_ms=1500, lease_margin_ms=150, call_timeout_ms=500)
 Start = Callable[..., SchedulerProcess]
+Measured = Callable[[str], None]
 
 
 @pytest.fixture
@@ -130,7 +131,9 @@ async def test_a_lease_deleted_by_hand_goes_to_one_of_them_and_nothing_is_double
     await check_everything(quick)
 
 
-async def test_take_over_after_kill_9_takes_at_most_the_lease_and_a_second(quick: World, start: Start) -> None:
+async def test_take_over_after_kill_9_takes_at_most_the_lease_and_a_second(
+    quick: World, start: Start, measured: Measured
+) -> None:
     first = start()
     await held_by(quick, first.pid)
     second = start()
@@ -141,12 +144,12 @@ async def test_take_over_after_kill_9_takes_at_most_the_lease_and_a_second(quick
     took = time.monotonic() - killed
     await fired_more(quick)
     second.close()
-    print(f"\ntake-over after kill -9: {took * 1000:.0f} ms, lease {QUICK.lease_ttl_ms} ms")
+    measured(f"take-over after kill -9: {took * 1000:.0f} ms, lease {QUICK.lease_ttl_ms} ms")
     assert took <= QUICK.lease_ttl_ms / 1000 + 1
     await check_everything(quick)
 
 
-async def test_take_over_after_sigterm_takes_at_most_200_ms(quick: World, start: Start) -> None:
+async def test_take_over_after_sigterm_takes_at_most_200_ms(quick: World, start: Start, measured: Measured) -> None:
     first = start()
     await held_by(quick, first.pid)
     second = start()
@@ -157,6 +160,6 @@ async def test_take_over_after_sigterm_takes_at_most_200_ms(quick: World, start:
     took = time.monotonic() - told
     await fired_more(quick)
     second.close()
-    print(f"\ntake-over after SIGTERM: {took * 1000:.0f} ms")
+    measured(f"take-over after SIGTERM: {took * 1000:.0f} ms")
     assert took <= 0.2
     await check_everything(quick)

@@ -28,6 +28,7 @@ class PrivateServer:
         binary = binary_of(kind)
         if binary is None:
             raise RuntimeError(f"no {kind} server on this machine")
+        self.kind = kind
         # Sockets have short paths: pytest's own folders can be too deep.
         self.folder = Path(tempfile.mkdtemp(prefix="hg-"))
         self.socket = self.folder / "s"
