@@ -1,7 +1,33 @@
-"""Periodic jobs on Redis for async Python: durable, exactly once per tick, with a trail that explains itself."""
+"""Periodic jobs on Redis for async Python: durable, exactly once per tick, with a trail that explains itself.
 
-from headgate.errors import HeadgateError
+The facade's names are loaded when they are first asked for: whoever imports a pure part gets no server code with it.
+"""
 
-__all__ = ["HeadgateError", "__version__"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from headgate.errors import Discard, HeadgateError
+
+if TYPE_CHECKING:
+    from headgate.app import Headgate
+    from headgate.models import MissedPolicy
+    from headgate.runner import CallNext, Job
+    from headgate.settings import Settings
+
+__all__ = ["CallNext", "Discard", "Headgate", "HeadgateError", "Job", "MissedPolicy", "Settings", "__version__"]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "CallNext": "headgate.runner",
+    "Headgate": "headgate.app",
+    "Job": "headgate.runner",
+    "MissedPolicy": "headgate.models",
+    "Settings": "headgate.settings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -16,8 +16,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import platform
-import re
 import time
 import uuid
 from typing import Final
@@ -27,6 +25,7 @@ import msgspec
 
 from headgate import __version__
 from headgate.errors import HeadgateError
+from headgate.identity import host_name, new_process_id
 from headgate.log import log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.settings import Settings
@@ -44,14 +43,13 @@ class Duty:
     """
 
     def __init__(self, leases: Leases, name: str, settings: Settings) -> None:
-        host = re.sub(r"[^A-Za-z0-9.-]", "-", platform.node()) or "host"
         self.name = name
-        self.process_id = f"{host}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self.process_id = new_process_id()
         self._beaten = Wakeup()
         self._last: Heartbeat | None = None
         self._leases = leases
         self._settings = settings
-        self._about = {"host": host, "pid": str(os.getpid()), "version": __version__}
+        self._about = {"host": host_name(), "pid": str(os.getpid()), "version": __version__}
         self._token, self._token_before = self._new_token(), ""
         self._trusted_until = 0.0
         self._held = False

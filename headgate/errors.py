@@ -18,6 +18,7 @@
     ├── Conflict                  lost every race against other writers
     ├── Quarantined               the content is barred
     ├── LeaseLost                 the duty belongs to another process now
+    ├── Discard                   raised by an actor: this job is not worth another attempt
     ├── StoreError                the store answered, but not with what Headgate wrote there
     │   ├── StoreUnavailable      no answer in time; the call may or may not have happened
     │   ├── StoreFull             memory is exhausted; refused before the first write
@@ -139,6 +140,12 @@ class LeaseLost(HeadgateError):
     """The script refused to write: the duty's lease is not this holder's any more."""
 
     code = "lease_lost"
+
+
+class Discard(HeadgateError):
+    """Raised by an actor: the job is ended as cancelled, without a retry."""
+
+    code = "discarded"
 
 
 class StoreError(HeadgateError):

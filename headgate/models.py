@@ -60,9 +60,19 @@ class Reason(StrEnum):
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """Where a job stands. The last four are final: a job does not leave them by itself."""
 
     AVAILABLE = "available"
+    RUNNING = "running"
+    RETRYABLE = "retryable"
+    """Waits for its next attempt."""
+    COMPLETED = "completed"
+    ARCHIVED = "archived"
+    """Its attempts are used up."""
+    CANCELLED = "cancelled"
+    """Its actor said that another attempt is not worth it."""
+    UNDECODABLE = "undecodable"
+    """Its payload does not fit its actor; another attempt would not change that."""
 
 
 class _JobOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -218,6 +228,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         periodic_origin: the tick it was made for; null for a job that somebody asked for.
         manual_schedule_id: the schedule whose "enqueue now" made it, or null.
         available_at_ms: from when it may run.
+        attempt: attempts that ended in an error.
+        crash_attempt: attempts whose worker was not heard of again.
+        worker: the process that runs it or ran it last.
+        last_error: the class of the last attempt's error; never its text.
     """
 
     id: str
@@ -226,12 +240,17 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     state: JobState
     priority: int
     attempt: int
+    crash_attempt: int
     max_attempts: int
     timeout_ms: int
     retention_ms: int
     fingerprint: str
     enqueued_at_ms: int
     available_at_ms: int
+    started_at_ms: int | None
+    finished_at_ms: int | None
+    worker: str | None
+    last_error: str | None
     periodic_origin: PeriodicOrigin | None
     manual_schedule_id: str | None
     payload: Any | msgspec.UnsetType = msgspec.UNSET

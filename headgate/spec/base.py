@@ -13,10 +13,12 @@ class Spec(ABC):
 
     Attributes:
         text: the spec as it was written.
+        zone: the name of the zone whose wall clock it is read on; '' for UTC.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, zone: str = "") -> None:
         self.text = text
+        self.zone = zone
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.text!r}>"

@@ -31,7 +31,7 @@ class CronSpec(Spec):
     """Fires when the wall clock of `zone`, or UTC without one, shows a time that `fields` allow."""
 
     def __init__(self, text: str, fields: Fields, zone: ZoneInfo | None) -> None:
-        super().__init__(text)
+        super().__init__(text, zone.key if zone else "")
         self._fields = fields
         self._zone = zone
         self._walls = WallTimes(fields)

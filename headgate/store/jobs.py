@@ -41,6 +41,7 @@ class Jobs:
             *options,
             content_fingerprint,
             payload,
+            "",  # no zone: nobody's wall clock asked for it
         )
         return _enqueued(answer, f"queue {request.queue}")
 

@@ -31,11 +31,14 @@ PATTERNS: Final = {
     "manual": "manual:%s",  # list, history: newest 100 manual runs
     "job": "job:%s",  # hash, record: one job
     "available": "queue:%s:available",  # zset, record: job id -> when, less a head start for priority
+    "running": "queue:%s:running",  # zset, record: job id -> when its lease ends
+    "retryable": "queue:%s:retryable",  # zset, record: job id -> when it is to be tried again
     "quarantine": "quarantine",  # hash, record: fingerprint -> why, since when
     "idem_run": "idem:run:%s/%s",  # string, answer: schedule id (which has no slash), idempotency key
     "idem_jobs": "idem:jobs:%s",  # string, answer: idempotency key
     "process": "process:%s",  # hash, lease: a live process
     "wake": "wake",  # channel: a schedule was written, or a duty given up
+    "ready": "ready",  # channel: the name of a queue that has got a job
 }
 
 _USED = re.compile(r"\bkey_([a-z_]+)\b")

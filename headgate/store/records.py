@@ -25,9 +25,9 @@ _FAILURE_FIELDS: Final = {
 }
 SCHEDULE_FIELDS: Final = (*_PLAIN_FIELDS, "paused", "outcomes", *_FAILURE_FIELDS.values())
 JOB_FIELDS: Final = (
-    *("id", "kind", "queue", "state", "priority", "attempt", "max_attempts", "timeout_ms", "retention_ms"),
-    *("fingerprint", "enqueued_at_ms", "available_at_ms", "periodic_schedule_id", "periodic_tick_ms"),
-    "manual_schedule_id",
+    *("id", "kind", "queue", "state", "priority", "attempt", "crash_attempt", "max_attempts", "timeout_ms"),
+    *("retention_ms", "fingerprint", "enqueued_at_ms", "available_at_ms", "started_at_ms", "finished_at_ms"),
+    *("worker", "last_error", "periodic_schedule_id", "periodic_tick_ms", "manual_schedule_id"),
 )
 
 

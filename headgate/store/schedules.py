@@ -161,6 +161,7 @@ def _stored(definition: ScheduleDefinition) -> dict[str, str]:
         "payload": payload,
         "payload_bytes": str(len(payload.encode())),
         "fingerprint": fingerprint,
+        "zone": parse_spec(definition.spec).zone,
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from redis.asyncio import Redis
 
 from headgate.settings import Settings
+from headgate.store.attempts import Attempts
 from headgate.store.events import Events
 from headgate.store.jobs import Jobs
 from headgate.store.keys import Keys
@@ -45,5 +46,6 @@ class Store:
         self.ticks = Ticks(scripts)
         self.events = Events(scripts)
         self.jobs = Jobs(scripts)
+        self.attempts = Attempts(scripts)
         self.leases = Leases(scripts)
         self.quarantine = Quarantine(scripts)

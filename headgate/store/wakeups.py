@@ -19,11 +19,12 @@ class Wakeups:
     Args:
         client: as made by `headgate.connect.connect_pubsub`.
         namespace: whose wake-ups.
+        channel: ``wake`` for schedulers, ``ready`` for workers: the names of queues that got a job.
     """
 
-    def __init__(self, client: Redis, namespace: str = "default") -> None:
+    def __init__(self, client: Redis, namespace: str = "default", *, channel: str = "wake") -> None:
         self._client = client
-        self._channel = Keys(namespace)("wake")
+        self._channel = Keys(namespace)(channel)
 
     async def listen(self) -> AsyncGenerator[str]:
         """What happened, ``schedule`` or ``duty``; first ``subscribed``, since anything may have happened before.

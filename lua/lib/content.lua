@@ -1,6 +1,6 @@
 -- content: what a job is made of, read from a schedule's record; nil when a field is missing.
 local CONTENT_FIELDS = {
-  'kind', 'queue', 'priority', 'max_attempts', 'timeout_ms', 'retention_ms', 'fingerprint', 'payload',
+  'kind', 'queue', 'priority', 'max_attempts', 'timeout_ms', 'retention_ms', 'fingerprint', 'payload', 'zone',
 }
 
 -- `values` holds those fields in that order, from position `at` on.

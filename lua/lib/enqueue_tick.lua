@@ -63,6 +63,9 @@ end
 
 local function write_ready()
   for queue, entries in pairs(ready) do
-    if #entries > 0 then redis.call('ZADD', key_available(queue), unpack(entries)) end
+    if #entries > 0 then
+      redis.call('ZADD', key_available(queue), unpack(entries))
+      redis.call('PUBLISH', key_ready(), queue)
+    end
   end
 end

@@ -10,6 +10,7 @@ local function new_job(answer_key, request, job_id, content, manual_schedule_id)
   if not typed(queue, 'zset') or redis.call('EXISTS', key_job(job_id)) == 1 then return {'broken', ''} end
   write_job(job_id, content, '', '', manual_schedule_id)
   redis.call('ZADD', queue, ready_score(content), job_id)
+  redis.call('PUBLISH', key_ready(), content.queue)
   keep_answer(answer_key, request, job_id)
   return {'accepted', job_id}
 end

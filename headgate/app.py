@@ -1,0 +1,246 @@
+"""The facade: actors and schedules declared side by side, a scheduler and a worker inside the caller's program.
+
+Declaring does no I/O. `Headgate.run` opens the store, writes the declared schedules that are missing or changed,
+touches nothing else, and then schedules and works until its body ends.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+import anyio
+
+from headgate.connect import check_server, connect, connect_pubsub
+from headgate.embedded import EmbeddedStore
+from headgate.errors import InvalidRequest
+from headgate.handles import Jobs, Schedules
+from headgate.models import Enqueued, JobRequest, ScheduleDefinition
+from headgate.names import check_schedule_id
+from headgate.registry import Registry
+from headgate.runner import Middleware
+from headgate.scheduler import Scheduler
+from headgate.settings import Settings
+from headgate.spec import parse_spec
+from headgate.store import Store
+from headgate.store.wakeups import Wakeups
+from headgate.worker import Worker
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_CONCURRENCY: Final = 10
+_GRACE_SECONDS: Final = 10.0
+
+
+class Headgate:
+    """One application on one namespace.
+
+    Args:
+        url: ``redis://``, ``rediss://`` or ``unix://`` of the store; None starts one of its own in `data_dir`.
+        namespace: applications of one namespace share schedules, queues and the scheduler duty.
+        data_dir: where a store of its own is kept.
+        settings: limits and intervals.
+
+    Raises:
+        InvalidRequest: the URL or the namespace breaks its rule.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        namespace: str = "default",
+        data_dir: Path | str = ".headgate",
+        settings: Settings | None = None,
+    ) -> None:
+        self.namespace = namespace
+        self.settings = settings or Settings()
+        self._url = url
+        self._data_dir = Path(data_dir)
+        self._registry = Registry()
+        self._declared: dict[str, ScheduleDefinition] = {}
+        self._middleware: list[Middleware] = []
+        self._stack: AsyncExitStack | None = None
+        self._store: Store | None = None
+
+    # declaring
+
+    def actor(self, kind: str, *, queue: str = "default") -> Callable[[_Function], _Function]:
+        """Make a function the actor of a kind; async ones are awaited, plain ones run in a thread.
+
+        Its parameters are the fields of the payload, decoded by their annotations; a first one called ``job`` is given
+        the `headgate.Job`.
+
+        Raises:
+            InvalidRequest: the kind has an actor already, or a parameter cannot be decoded from JSON.
+        """
+
+        def register(function: _Function) -> _Function:
+            self._registry.register(function, kind, queue)
+            return function
+
+        return register
+
+    def middleware(self, function: Middleware) -> Middleware:
+        """Wrap every attempt: ``async def mw(job, call_next)``, the first declared outermost."""
+        self._middleware.append(function)
+        return function
+
+    def periodic(self, schedule_id: str, spec: str, *, kind: str, **options: Any) -> None:
+        """Declare a schedule; it is written when the application starts.
+
+        Args:
+            schedule_id: unique in the namespace.
+            spec: when, see `headgate.spec`.
+            kind: which actor.
+            options: the other fields of `ScheduleDefinition`; ``queue`` is the actor's own unless given.
+
+        Raises:
+            InvalidRequest: a value breaks its rule, the id is declared twice, or the payload does not fit its actor.
+        """
+        if check_schedule_id(schedule_id) in self._declared:
+            raise InvalidRequest(f"schedule {schedule_id} is declared twice", field="id")
+        definition = self._definition(spec, kind, options)
+        definition.check()
+        definition.content()
+        parse_spec(spec)
+        self._check_payload(definition)
+        self._declared[schedule_id] = definition
+
+    # using the store
+
+    async def __aenter__(self) -> Self:
+        """Open the store: for programs that enqueue or look, and neither schedule nor work."""
+        if self._stack is not None:
+            raise InvalidRequest("this application is open already")
+        async with AsyncExitStack() as stack:
+            url = self._url
+            if url is None:
+                url = (await stack.enter_async_context(EmbeddedStore(self._data_dir))).url
+            client = connect(url, self.settings)
+            stack.push_async_callback(client.aclose)
+            await check_server(client)
+            self._open_url = url
+            self._store = Store(client, self.namespace, settings=self.settings)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._stack is not None
+        stack, self._stack, self._store = self._stack, None, None
+        with anyio.CancelScope(shield=True):
+            await stack.aclose()
+
+    @property
+    def store(self) -> Store:
+        """The store's aggregates; raises `InvalidRequest` while the application is not open."""
+        if self._store is None:
+            raise InvalidRequest("open the application first: async with app.run(), or async with app")
+        return self._store
+
+    @property
+    def schedules(self) -> Schedules:
+        """Schedules: put, get, list, delete, run_now, events."""
+        return Schedules(self.store, self._definition, self._check_payload)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Jobs: get."""
+        return Jobs(self.store)
+
+    async def enqueue(
+        self, kind: str, payload: Any = None, *, idempotency_key: str | None = None, **options: Any
+    ) -> Enqueued:
+        """Queue a job.
+
+        Args:
+            kind: which actor.
+            payload: what it receives.
+            idempotency_key: makes a repeat of this call harmless, for 24 h; without one each call makes a job.
+            options: the other fields of `JobRequest`; ``queue`` is the actor's own unless given.
+
+        Raises:
+            InvalidRequest: a value breaks its rule, or the payload does not fit its actor.
+            Quarantined: the content is barred.
+        """
+        request = JobRequest(kind=kind, payload=payload, **self._with_queue(kind, options))
+        self._check_payload(request)
+        return await self.store.jobs.enqueue(request, idempotency_key=idempotency_key or uuid.uuid4().hex)
+
+    # running
+
+    @asynccontextmanager
+    async def run(
+        self,
+        *,
+        scheduler: bool = True,
+        worker: bool = True,
+        queues: Sequence[str] | None = None,
+        concurrency: int = _CONCURRENCY,
+        shutdown_grace: float = _GRACE_SECONDS,
+    ) -> AsyncIterator[Headgate]:
+        """Schedule and work as tasks of the caller's program, until the body ends.
+
+        At the end nothing new is admitted; running jobs get `shutdown_grace` seconds and are then handed back, without
+        an attempt counted; the scheduler's lease is given up at once.
+
+        Args:
+            scheduler: contend for the scheduler duty.
+            worker: run jobs.
+            queues: which; those of the declared actors unless given.
+            concurrency: most jobs at once.
+            shutdown_grace: seconds.
+
+        Raises:
+            InvalidRequest: a declared schedule's payload does not fit its actor.
+            StoreError: the store does not answer, or cannot be used.
+        """
+        for definition in self._declared.values():
+            self._check_payload(definition)
+        async with self, AsyncExitStack() as stack:
+            await self._write_declared()
+            clients = [connect(self._open_url, self.settings), connect_pubsub(self._open_url, self.settings)]
+            for client in clients:
+                stack.push_async_callback(client.aclose)
+            own = Store(clients[0], self.namespace, settings=self.settings)
+            async with anyio.create_task_group() as tasks:
+                if scheduler:
+                    tasks.start_soon(Scheduler(own, Wakeups(clients[1], self.namespace)).run)
+                working = self._worker(own, Wakeups(clients[1], self.namespace, channel="ready"), queues, concurrency)
+                if worker:
+                    tasks.start_soon(working.run)
+                try:
+                    yield self
+                finally:
+                    with anyio.move_on_after(shutdown_grace, shield=True):
+                        await working.drain()
+                    tasks.cancel_scope.cancel()
+
+    def _worker(self, store: Store, wakeups: Wakeups, queues: Sequence[str] | None, concurrency: int) -> Worker:
+        return Worker(
+            store,
+            wakeups,
+            self._registry,
+            queues=self._registry.queues if queues is None else queues,
+            concurrency=concurrency,
+            middleware=self._middleware,
+        )
+
+    async def _write_declared(self) -> None:
+        """Each put compares first: what is as declared is left alone, so that many processes may start at once."""
+        for schedule_id, definition in self._declared.items():
+            await self.store.schedules.put(schedule_id, definition)
+
+    def _definition(self, spec: str, kind: str, options: dict[str, Any]) -> ScheduleDefinition:
+        return ScheduleDefinition(spec=spec, kind=kind, **self._with_queue(kind, options))
+
+    def _with_queue(self, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+        actor = self._registry.get(kind)
+        return options if actor is None or "queue" in options else options | {"queue": actor.queue}
+
+    def _check_payload(self, job: ScheduleDefinition | JobRequest) -> None:
+        actor = self._registry.get(job.kind)
+        if actor is not None:
+            actor.check(job.payload)

@@ -1,0 +1,63 @@
+"""What an application offers of its store: schedules and jobs, with the actors' word on payloads."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from headgate.models import Enqueued, Job, Schedule, ScheduleDefinition
+from headgate.store import Store
+from headgate.store.events import EventPage
+from headgate.store.schedules import PutResult, SchedulePage
+
+
+class Schedules:
+    """The schedules of an application's namespace. Every method raises what its namesake in the store raises."""
+
+    def __init__(
+        self,
+        store: Store,
+        define: Callable[[str, str, dict[str, Any]], ScheduleDefinition],
+        check_payload: Callable[[ScheduleDefinition], None],
+    ) -> None:
+        self._store = store
+        self._define = define
+        self._check_payload = check_payload
+
+    async def put(self, schedule_id: str, spec: str, *, kind: str, paused: bool = False, **options: Any) -> PutResult:
+        """Create a schedule or replace its definition; `options` are the other fields of `ScheduleDefinition`."""
+        definition = self._define(spec, kind, options)
+        self._check_payload(definition)
+        return await self._store.schedules.put(schedule_id, definition, paused=paused)
+
+    async def get(self, schedule_id: str) -> Schedule:
+        """One schedule, with its payload."""
+        return await self._store.schedules.get(schedule_id)
+
+    async def list(self, *, limit: int = 50, cursor: str | None = None) -> SchedulePage:
+        """A page of schedules by id, without payloads."""
+        return await self._store.schedules.list(limit=limit, cursor=cursor)
+
+    async def delete(self, schedule_id: str) -> None:
+        """Remove a schedule; its history stays for a while."""
+        await self._store.schedules.delete(schedule_id)
+
+    async def run_now(self, schedule_id: str, *, idempotency_key: str | None = None) -> Enqueued:
+        """One extra job at once; with a key, a repeat within 24 h gets the same one."""
+        return await self._store.jobs.run_now(schedule_id, idempotency_key=idempotency_key or uuid.uuid4().hex)
+
+    async def events(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> EventPage:
+        """A page of what became of a schedule's ticks, newest first."""
+        return await self._store.events.list(schedule_id, limit=limit, cursor=cursor)
+
+
+class Jobs:
+    """The jobs of an application's namespace."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def get(self, job_id: str, *, include_payload: bool = False) -> Job:
+        """One job; its payload only if asked for."""
+        return await self._store.jobs.get(job_id, include_payload=include_payload)

@@ -1,0 +1,108 @@
+"""Attempts: claim jobs for a worker, keep their leases, and take what became of them. Fenced by the claim's number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from headgate.models import PeriodicOrigin
+from headgate.store.scripts import Scripts
+
+_FIELDS: Final = (
+    *("id", "kind", "queue", "attempt", "timeout_ms", "periodic_schedule_id", "periodic_tick_ms", "zone", "payload"),
+)
+_UNFINISHED_LIFE_MS: Final = 7 * 86_400_000
+"""How long a job that did not complete is kept to be looked at."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that this worker may run until its lease ends.
+
+    Attributes:
+        number: the fence: each claim of a job has a higher one.
+        attempt: attempts before this one that ended in an error.
+        origin: the tick it was made for, or None.
+        zone: the zone of the schedule's spec; '' for UTC.
+        payload: canonical JSON text.
+    """
+
+    number: int
+    id: str
+    kind: str
+    queue: str
+    attempt: int
+    timeout_ms: int
+    origin: PeriodicOrigin | None
+    zone: str
+    payload: str
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """What an admission gave: the claims, and in how many ms to look again; None when nothing is waited for."""
+
+    claims: list[Claim]
+    look_again_ms: int | None
+
+
+class Attempts:
+    """The running jobs of one namespace."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def admit(self, worker: str, queues: Sequence[str], capacity: int, lease_ms: int) -> Admitted:
+        """Claim up to `capacity` jobs of these queues, the earlier queues first; one atomic call.
+
+        Jobs whose lease ended without a word of their worker, and jobs whose wait for a retry is over, are brought
+        back first.
+
+        Raises:
+            StoreUnavailable: the answer was lost; jobs it claimed run once their leases end.
+        """
+        now, again, *rows = await self._scripts.call(
+            "admit", worker, lease_ms, capacity, len(queues), *queues, *_FIELDS
+        )
+        look_again_ms = max(0, int(again) - int(now)) if again else None
+        return Admitted([_claim(*row) for row in rows], look_again_ms)
+
+    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> set[str]:
+        """Let the leases of these claims go on from now; the ids of those that are not this worker's any more."""
+        args: list[str | int] = []
+        for claim in claims:
+            args += (claim.queue, claim.id, claim.number)
+        return set(await self._scripts.call("renew_jobs", lease_ms, *args))
+
+    async def finish(self, claim: Claim, verdict: str, *, error: str = "", retry_ms: int = 0) -> str:
+        """Say what became of an attempt.
+
+        Args:
+            claim: whose attempt.
+            verdict: ``completed``, ``failed``, ``undecodable``, ``cancelled``, or ``returned``.
+            error: the class of the error.
+            retry_ms: how long a failed job waits for its next attempt; a duration.
+
+        Returns:
+            The job's new state; or ``lost``: another worker has it, and nothing was done.
+        """
+        state: str = await self._scripts.call(
+            "finish", claim.queue, claim.id, claim.number, verdict, error, retry_ms, _UNFINISHED_LIFE_MS
+        )
+        return state
+
+
+def _claim(number: int, *values: str) -> Claim:
+    fields = dict(zip(_FIELDS, values, strict=True))
+    schedule_id, tick_ms = fields["periodic_schedule_id"], fields["periodic_tick_ms"]
+    return Claim(
+        number=number,
+        id=fields["id"],
+        kind=fields["kind"],
+        queue=fields["queue"],
+        attempt=int(fields["attempt"]),
+        timeout_ms=int(fields["timeout_ms"]),
+        origin=PeriodicOrigin(schedule_id=schedule_id, tick_ms=int(tick_ms)) if schedule_id else None,
+        zone=fields["zone"] or "",
+        payload=fields["payload"],
+    )

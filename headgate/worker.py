@@ -1,0 +1,216 @@
+"""The worker: claim jobs up to its free capacity, run them, keep their leases, say what became of them.
+
+A job is claimed under a lease and a number. The lease is renewed while the handler runs; the number fences every word
+the worker says of the job, so one that was away too long cannot speak over the next. Renewal that comes late looks
+before it goes on: what is another's by then is cancelled here and said out loud. Nothing a handler or the store does
+ends the worker.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+import msgspec
+
+from headgate.errors import HeadgateError, StoreUnavailable
+from headgate.identity import new_process_id
+from headgate.log import LOGGER, log_event, where_raised
+from headgate.pacing import Backoff, Wakeup
+from headgate.registry import Actor, Registry
+from headgate.runner import Job, Middleware, Verdict, local_tick, run_attempt
+from headgate.settings import Settings
+from headgate.store import Store
+from headgate.store.attempts import Claim
+from headgate.store.wakeups import Wakeups
+
+_RETRY_FIRST_MS: Final = 1_000
+_RETRY_LONGEST_MS: Final = 600_000
+_LOOK_AT_LEAST_EVERY_S: Final = 5.0
+_SAY_AGAIN_S: Final = 0.2
+
+
+class _Running(msgspec.Struct):
+    claim: Claim
+    scope: anyio.CancelScope
+    lost: bool = False
+
+
+class Worker:
+    """Runs jobs of some queues, so many at once.
+
+    Args:
+        store: the namespace.
+        wakeups: where ready jobs are announced.
+        registry: the actors. A job of a kind that has none stays queued for a worker that does.
+        queues: which queues, the more urgent first.
+        concurrency: most jobs at once.
+        middleware: wrapped around each attempt, the first outermost.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        registry: Registry,
+        *,
+        queues: Sequence[str],
+        concurrency: int,
+        middleware: Sequence[Middleware] = (),
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._registry = registry
+        self._id = new_process_id()
+        self._queues = list(queues)
+        self._concurrency = concurrency
+        self._middleware = middleware
+        self._settings: Settings = store.settings
+        self._running: dict[str, _Running] = {}
+        self._wake = Wakeup()
+        self._idle = Wakeup()
+        self._draining = False
+
+    async def run(self) -> None:
+        """Work until cancelled; then hand what runs back, without an attempt counted."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._renew_for_ever)
+            tasks.start_soon(self._listen)
+            backoff = Backoff(self._settings.backoff_min_ms, self._settings.backoff_max_ms)
+            while not self._draining:
+                seconds = await self._admit(tasks, backoff)
+                if seconds > 0:
+                    await self._wake.wait(seconds)
+            await anyio.sleep_forever()
+
+    async def drain(self) -> None:
+        """Admit nothing new, and return once nothing runs any more; cancel to stop waiting."""
+        self._draining = True
+        self._wake.set()
+        while self._running:
+            await self._idle.wait(_LOOK_AT_LEAST_EVERY_S)
+
+    async def _admit(self, tasks: anyio.abc.TaskGroup, backoff: Backoff) -> float:
+        """Claim what fits. Returns how long to wait, at most, before the next time."""
+        capacity = self._concurrency - len(self._running)
+        if capacity <= 0:
+            return _LOOK_AT_LEAST_EVERY_S
+        try:
+            admitted = await self._store.attempts.admit(self._id, self._queues, capacity, self._settings.lease_ttl_ms)
+        except HeadgateError as error:
+            if backoff.failures == 0:
+                log_event(logging.WARNING, "worker.admission_failed", worker=self._id, code=error.code)
+            return backoff.next_ms() / 1000
+        if backoff.failures:
+            log_event(logging.INFO, "worker.admission_recovered", worker=self._id)
+            backoff.reset()
+        for claim in admitted.claims:
+            self._running[claim.id] = running = _Running(claim, anyio.CancelScope())
+            tasks.start_soon(self._attempt, running)
+        if len(admitted.claims) == capacity:
+            return 0.0 if capacity < self._concurrency else _LOOK_AT_LEAST_EVERY_S
+        again_ms = admitted.look_again_ms
+        return _LOOK_AT_LEAST_EVERY_S if again_ms is None else min(_LOOK_AT_LEAST_EVERY_S, again_ms / 1000)
+
+    async def _attempt(self, running: _Running) -> None:
+        """Run one job and report it. A cancellation from outside hands it back."""
+        claim = running.claim
+        verdict, error = Verdict.RETURNED, ""
+        try:
+            with running.scope:
+                verdict, error = await self._run(claim)
+        except anyio.get_cancelled_exc_class():
+            await self._report(running, Verdict.RETURNED, "")
+            raise
+        else:
+            if not running.lost:
+                await self._report(running, verdict, error)
+        finally:
+            del self._running[claim.id]
+            self._wake.set()
+            self._idle.set()
+
+    async def _run(self, claim: Claim) -> tuple[Verdict, str]:
+        actor = self._registry.get(claim.kind)
+        if actor is None:
+            return Verdict.FAILED, "NoActor"
+        return await run_attempt(actor, self._job(claim, actor), claim.payload, claim.timeout_ms, self._middleware)
+
+    def _job(self, claim: Claim, actor: Actor) -> Job:
+        return Job(
+            id=claim.id,
+            kind=actor.kind,
+            attempt=claim.attempt + 1,
+            origin=claim.origin,
+            tick=local_tick(claim.origin, claim.zone),
+            logger=logging.LoggerAdapter(LOGGER.getChild("job"), {"job_id": claim.id, "kind": claim.kind}),
+        )
+
+    async def _report(self, running: _Running, verdict: Verdict, error: str) -> None:
+        """Say what became of it until the store has heard, or until the lease is over and another may have it."""
+        claim, deadline = running.claim, time.monotonic() + self._settings.lease_ttl_ms / 1000
+        with anyio.CancelScope(shield=True):
+            while True:
+                try:
+                    state = await self._store.attempts.finish(
+                        claim, verdict, error=error, retry_ms=_retry_ms(claim.attempt)
+                    )
+                except StoreUnavailable:
+                    if time.monotonic() > deadline:
+                        log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict)
+                        return
+                    await anyio.sleep(_SAY_AGAIN_S)
+                except HeadgateError as fault:
+                    log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict, code=fault.code)
+                    return
+                else:
+                    if state == "lost":
+                        log_event(logging.WARNING, "job.lost", job=claim.id, verdict=verdict)
+                    return
+
+    async def _renew_for_ever(self) -> None:
+        """Leases go on at a third of their life; what is another's by then is cancelled."""
+        lease_ms, wait_s = self._settings.lease_ttl_ms, self._settings.heartbeat_ms / 1000
+        while True:
+            due = time.monotonic() + wait_s
+            await anyio.sleep(wait_s)
+            late_ms = (time.monotonic() - due) * 1000
+            if late_ms > lease_ms - self._settings.heartbeat_ms:
+                log_event(logging.WARNING, "worker.blocked", worker=self._id, late_ms=round(late_ms))
+            running = list(self._running.values())
+            if not running:
+                continue
+            try:
+                lost = await self._store.attempts.renew([each.claim for each in running], lease_ms)
+            except HeadgateError as error:
+                log_event(logging.WARNING, "worker.renewal_failed", worker=self._id, code=error.code)
+                continue
+            for each in running:
+                if each.claim.id in lost and self._running.get(each.claim.id) is each:
+                    log_event(logging.WARNING, "job.lost", job=each.claim.id)
+                    each.lost = True
+                    each.scope.cancel()
+
+    async def _listen(self) -> None:
+        backoff = Backoff(self._settings.backoff_min_ms, self._settings.backoff_max_ms)
+        while True:
+            try:
+                async for what in self._wakeups.listen():
+                    backoff.reset()
+                    if what == "subscribed" or what in self._queues:
+                        self._wake.set()
+            except Exception as error:  # noqa: BLE001 - hints only: without them all goes on, a little later
+                if backoff.failures == 0:
+                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                    log_event(logging.WARNING, "wakeups.failed", code=code)
+                await anyio.sleep(backoff.next_ms() / 1000)
+
+
+def _retry_ms(attempt: int) -> int:
+    """Exponential with full jitter: anything up to 1 s, 2 s, 4 s … ten minutes."""
+    ceiling = min(_RETRY_LONGEST_MS, _RETRY_FIRST_MS * 2 ** min(attempt, 20))
+    return random.randint(1, ceiling)  # noqa: S311 - jitter, not a secret
