@@ -6,20 +6,33 @@ The facade's names are loaded when they are first asked for: whoever imports a p
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headgate.errors import Discard, HeadgateError
+from headgate.errors import Discard, HeadgateError, SkipTick
 
 if TYPE_CHECKING:
     from headgate.app import Headgate
+    from headgate.hooks import Enqueueing
     from headgate.models import MissedPolicy
     from headgate.runner import CallNext, Job
     from headgate.settings import Settings
 
-__all__ = ["CallNext", "Discard", "Headgate", "HeadgateError", "Job", "MissedPolicy", "Settings", "__version__"]
+__all__ = [
+    "CallNext",
+    "Discard",
+    "Enqueueing",
+    "Headgate",
+    "HeadgateError",
+    "Job",
+    "MissedPolicy",
+    "Settings",
+    "SkipTick",
+    "__version__",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "CallNext": "headgate.runner",
+    "Enqueueing": "headgate.hooks",
     "Headgate": "headgate.app",
     "Job": "headgate.runner",
     "MissedPolicy": "headgate.models",

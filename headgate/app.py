@@ -6,11 +6,12 @@ touches nothing else, and then schedules and works until its body ends.
 
 from __future__ import annotations
 
+import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, Unpack
 
 import anyio
 
@@ -18,8 +19,10 @@ from headgate.connect import check_server, connect, connect_pubsub
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
 from headgate.handles import Jobs, Schedules
+from headgate.hooks import AfterHook, BeforeHook, Hooks
 from headgate.models import Enqueued, JobRequest, ScheduleDefinition
-from headgate.names import check_schedule_id
+from headgate.names import check_queue, check_schedule_id
+from headgate.options import JobOptions, ScheduleOptions
 from headgate.registry import Registry
 from headgate.runner import Middleware
 from headgate.scheduler import Scheduler
@@ -38,7 +41,8 @@ class Headgate:
     """One application on one namespace.
 
     Args:
-        url: ``redis://``, ``rediss://`` or ``unix://`` of the store; None starts one of its own in `data_dir`.
+        url: ``redis://``, ``rediss://`` or ``unix://`` of the store; None takes what ``HEADGATE_REDIS_URL`` says, or
+            else starts one of its own in `data_dir`.
         namespace: applications of one namespace share schedules, queues and the scheduler duty.
         data_dir: where a store of its own is kept.
         settings: limits and intervals.
@@ -58,11 +62,13 @@ class Headgate:
         self.namespace = namespace
         self.settings = settings or Settings()
         self._url = url
-        self._data_dir = Path(data_dir)
+        self.data_dir = Path(data_dir)
         self._registry = Registry()
-        self._declared: dict[str, ScheduleDefinition] = {}
+        self._declared: dict[str, tuple[str, str, dict[str, Any]]] = {}
         self._middleware: list[Middleware] = []
+        self._hooks = Hooks()
         self._stack: AsyncExitStack | None = None
+        self._pieces: Mapping[str, str] | None = None  # of the scripts; headgate.testing puts another clock in place
         self._store: Store | None = None
 
     # declaring
@@ -88,7 +94,21 @@ class Headgate:
         self._middleware.append(function)
         return function
 
-    def periodic(self, schedule_id: str, spec: str, *, kind: str, **options: Any) -> None:
+    def before_enqueue(self, function: BeforeHook) -> BeforeHook:
+        """See each tick before it becomes a job: ``async def hook(job: headgate.Enqueueing)``.
+
+        It may set ``job.payload``, add to ``job.headers``, or raise `headgate.SkipTick`. It has a second; one that
+        raises or takes longer fails the tick, which stays due. It runs at least once for a tick.
+        """
+        self._hooks.before.append(function)
+        return function
+
+    def after_enqueue(self, function: AfterHook) -> AfterHook:
+        """See what became of each tick: ``async def hook(job, outcome, reason)``. It runs at most once for a tick."""
+        self._hooks.after.append(function)
+        return function
+
+    def periodic(self, schedule_id: str, spec: str, *, kind: str, **options: Unpack[ScheduleOptions]) -> None:
         """Declare a schedule; it is written when the application starts.
 
         Args:
@@ -102,28 +122,37 @@ class Headgate:
         """
         if check_schedule_id(schedule_id) in self._declared:
             raise InvalidRequest(f"schedule {schedule_id} is declared twice", field="id")
-        definition = self._definition(spec, kind, options)
+        definition = self._definition(spec, kind, dict(options))
         definition.check()
         definition.content()
         parse_spec(spec)
         self._check_payload(definition)
-        self._declared[schedule_id] = definition
+        self._declared[schedule_id] = (spec, kind, dict(options))
 
     # using the store
+
+    @property
+    def url(self) -> str | None:
+        """The store's URL: its own, or else that of ``HEADGATE_REDIS_URL``; None for a store of its own."""
+        return os.environ.get("HEADGATE_REDIS_URL") or None if self._url is None else self._url
+
+    def relocate(self, url: str, namespace: str) -> None:
+        """Use another store and namespace than it was declared with, from when it is opened next."""
+        self._url, self.namespace = url, namespace
 
     async def __aenter__(self) -> Self:
         """Open the store: for programs that enqueue or look, and neither schedule nor work."""
         if self._stack is not None:
             raise InvalidRequest("this application is open already")
         async with AsyncExitStack() as stack:
-            url = self._url
+            url = self.url
             if url is None:
-                url = (await stack.enter_async_context(EmbeddedStore(self._data_dir))).url
+                url = (await stack.enter_async_context(EmbeddedStore(self.data_dir))).url
             client = connect(url, self.settings)
             stack.push_async_callback(client.aclose)
             await check_server(client)
             self._open_url = url
-            self._store = Store(client, self.namespace, settings=self.settings)
+            self._store = Store(client, self.namespace, settings=self.settings, pieces=self._pieces)
             self._stack = stack.pop_all()
         return self
 
@@ -143,7 +172,7 @@ class Headgate:
     @property
     def schedules(self) -> Schedules:
         """Schedules: put, get, list, delete, run_now, events."""
-        return Schedules(self.store, self._definition, self._check_payload)
+        return Schedules(self.store, self._hooks, self._definition, self._check_payload)
 
     @property
     def jobs(self) -> Jobs:
@@ -151,7 +180,7 @@ class Headgate:
         return Jobs(self.store)
 
     async def enqueue(
-        self, kind: str, payload: Any = None, *, idempotency_key: str | None = None, **options: Any
+        self, kind: str, payload: Any = None, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
     ) -> Enqueued:
         """Queue a job.
 
@@ -165,7 +194,7 @@ class Headgate:
             InvalidRequest: a value breaks its rule, or the payload does not fit its actor.
             Quarantined: the content is barred.
         """
-        request = JobRequest(kind=kind, payload=payload, **self._with_queue(kind, options))
+        request = JobRequest(kind=kind, payload=payload, **self._with_queue(kind, dict(options)))
         self._check_payload(request)
         return await self.store.jobs.enqueue(request, idempotency_key=idempotency_key or uuid.uuid4().hex)
 
@@ -194,29 +223,39 @@ class Headgate:
             shutdown_grace: seconds.
 
         Raises:
-            InvalidRequest: a declared schedule's payload does not fit its actor.
+            InvalidRequest: a declared schedule's payload does not fit its actor, or an argument breaks its rule.
             StoreError: the store does not answer, or cannot be used.
         """
-        for definition in self._declared.values():
-            self._check_payload(definition)
+        self._declared_now()
+        if type(concurrency) is not int or concurrency < 1:
+            raise InvalidRequest("concurrency must be a whole number of at least 1", field="concurrency")
+        if isinstance(queues, str):
+            raise InvalidRequest("queues must be a list of names", field="queues")
+        for queue in queues or ():
+            check_queue(queue)
+        failure: Exception | None = None
         async with self, AsyncExitStack() as stack:
             await self._write_declared()
             clients = [connect(self._open_url, self.settings), connect_pubsub(self._open_url, self.settings)]
             for client in clients:
                 stack.push_async_callback(client.aclose)
-            own = Store(clients[0], self.namespace, settings=self.settings)
+            own = Store(clients[0], self.namespace, settings=self.settings, pieces=self._pieces)
             async with anyio.create_task_group() as tasks:
                 if scheduler:
-                    tasks.start_soon(Scheduler(own, Wakeups(clients[1], self.namespace)).run)
+                    tasks.start_soon(Scheduler(own, Wakeups(clients[1], self.namespace), self._hooks).run)
                 working = self._worker(own, Wakeups(clients[1], self.namespace, channel="ready"), queues, concurrency)
                 if worker:
                     tasks.start_soon(working.run)
                 try:
                     yield self
+                except Exception as error:  # noqa: BLE001 - raised below, as it is and not in a group
+                    failure = error
                 finally:
                     with anyio.move_on_after(shutdown_grace, shield=True):
                         await working.drain()
                     tasks.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
     def _worker(self, store: Store, wakeups: Wakeups, queues: Sequence[str] | None, concurrency: int) -> Worker:
         return Worker(
@@ -230,8 +269,15 @@ class Headgate:
 
     async def _write_declared(self) -> None:
         """Each put compares first: what is as declared is left alone, so that many processes may start at once."""
-        for schedule_id, definition in self._declared.items():
+        for schedule_id, definition in self._declared_now().items():
             await self.store.schedules.put(schedule_id, definition)
+
+    def _declared_now(self) -> dict[str, ScheduleDefinition]:
+        """What was declared, with all actors known: one may have been declared after its schedule."""
+        definitions = {name: self._definition(*declared) for name, declared in self._declared.items()}
+        for definition in definitions.values():
+            self._check_payload(definition)
+        return definitions
 
     def _definition(self, spec: str, kind: str, options: dict[str, Any]) -> ScheduleDefinition:
         return ScheduleDefinition(spec=spec, kind=kind, **self._with_queue(kind, options))

@@ -19,6 +19,8 @@
     ├── Quarantined               the content is barred
     ├── LeaseLost                 the duty belongs to another process now
     ├── Discard                   raised by an actor: this job is not worth another attempt
+    ├── SkipTick                  raised by a before-hook: no job for this tick
+    ├── HookFailed                a before-hook raised, or took too long
     ├── StoreError                the store answered, but not with what Headgate wrote there
     │   ├── StoreUnavailable      no answer in time; the call may or may not have happened
     │   ├── StoreFull             memory is exhausted; refused before the first write
@@ -146,6 +148,18 @@ class Discard(HeadgateError):
     """Raised by an actor: the job is ended as cancelled, without a retry."""
 
     code = "discarded"
+
+
+class SkipTick(HeadgateError):
+    """Raised by a before-hook: the tick makes no job, and the trail says ``skipped/hook_skipped``."""
+
+    code = "hook_skipped"
+
+
+class HookFailed(HeadgateError):
+    """A before-hook raised, or took longer than it may; nothing was enqueued."""
+
+    code = "hook_error"
 
 
 class StoreError(HeadgateError):

@@ -51,6 +51,9 @@ class Reason(StrEnum):
     """The tick identity was used before, with other content."""
     QUARANTINED = "quarantined"
     SPEC_CHANGED = "spec_changed"
+    HOOK_SKIPPED = "hook_skipped"
+    HOOK_ERROR = "hook_error"
+    """A before-hook raised, or took too long."""
     INVALID_SPEC = "invalid_spec"
     """The stored spec is refused now, for instance because its zone left the zone database."""
     INVALID_REQUEST = "invalid_request"
@@ -261,6 +264,15 @@ class Enqueued(msgspec.Struct, frozen=True, kw_only=True):
 
     job_id: str
     replayed: bool
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What the before-hooks made of a job: ``go`` with this content, ``skip`` or ``fail``."""
+
+    word: str
+    payload: str = ""
+    fingerprint: str = ""
+    headers: str = "{}"
 
 
 class DutyState(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,6 +65,11 @@ def check_idempotency_key(text: str | None) -> str:
     return _checked(text, "idempotency key", "Idempotency-Key")
 
 
+def tick_job_id(schedule_id: str, tick_ms: int) -> str:
+    """The id of the one job a tick may become."""
+    return f"{TICK_JOB_PREFIX}{schedule_id}-{tick_ms}"
+
+
 def fingerprint(kind: str, payload: str) -> str:
     """What quarantine and duplicate detection know a job's content by: 32 hex digits.
 

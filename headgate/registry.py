@@ -6,8 +6,11 @@ that cannot be decoded is an error there and not at three in the morning.
 
 from __future__ import annotations
 
+import copy
 import inspect
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -18,6 +21,14 @@ from headgate.names import check_kind, check_queue
 
 CONTEXT: Final = "job"
 """The name of the first parameter that is given the job itself and not a field of the payload."""
+
+_MUTABLE: Final = (list, dict, set, bytearray, msgspec.Struct)
+"""Defaults of these types are copied for each job: what one does to them is not the next one's to see."""
+_PLACE: Final = re.compile(r" - at `[^`]*`(?: in `[^`]*`)?\Z")
+_NO_VALUE: Final = re.compile(
+    r"(?:Expected `[\w| ]+`(?:, got `\w+`)?|Object missing required field `\w+`|Invalid (?:RFC3339 encoded \w+|UUID))"
+    rf"(?:{_PLACE.pattern})?"
+)
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +62,9 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, payload: Any) -> dict[str, Any]:
         """As `decode`, for a payload that is not text yet."""
         try:
-            fields = msgspec.convert(msgspec.to_builtins({} if payload is None else payload), self.parameters)
-        except (msgspec.ValidationError, TypeError) as error:
+            plain = msgspec.to_builtins({} if payload is None else payload, str_keys=True)
+            fields = msgspec.convert(plain, self.parameters, str_keys=True)
+        except (ValueError, TypeError, RecursionError) as error:
             raise InvalidRequest(f"payload does not fit actor {self.kind}: {_rule(error)}", field="payload") from None
         return {name: getattr(fields, name) for name in self.parameters.__struct_fields__}
 
@@ -87,10 +99,12 @@ class Registry:
 
 
 def _actor(function: Callable[..., Any], kind: str, queue: str) -> Actor:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidRequest(f"actor {kind}: a generator cannot be run", field="kind")
     try:
         hints = get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise InvalidRequest(f"actor {kind}: annotation {error.name!r} is not defined", field="kind") from None
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise InvalidRequest(f"actor {kind}: its annotations cannot be read: {error}", field="kind") from None
     parameters = list(inspect.signature(function).parameters.values())
     wants_job = bool(parameters) and parameters[0].name == CONTEXT
     fields = [_field(kind, parameter, hints) for parameter in parameters[1 if wants_job else 0 :]]
@@ -98,7 +112,7 @@ def _actor(function: Callable[..., Any], kind: str, queue: str) -> Actor:
     try:
         msgspec.json.Decoder(struct)  # builds the decoder of each annotation, and refuses what has none
         msgspec.json.schema(struct)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidRequest(f"actor {kind}: {error}", field="kind") from None
     return Actor(
         kind=kind,
@@ -116,13 +130,24 @@ def _field(kind: str, parameter: inspect.Parameter, hints: dict[str, Any]) -> tu
     annotation = hints.get(parameter.name, Any)
     if parameter.default is parameter.empty:
         return parameter.name, annotation
-    default = parameter.default
-    if isinstance(default, list | dict | set) or (hasattr(default, "__dict__") and not callable(default)):
-        return parameter.name, annotation, msgspec.field(default_factory=lambda: default)
-    return parameter.name, annotation, default
+    make = partial(copy.deepcopy if isinstance(parameter.default, _MUTABLE) else _itself, parameter.default)
+    return parameter.name, annotation, msgspec.field(default_factory=make)
+
+
+def _itself(default: Any) -> Any:
+    return default
 
 
 def _rule(error: Exception) -> str:
-    """What msgspec says, which names types and places and quotes no value; an unknown field's name is one."""
+    """What msgspec says, where that names types and places alone.
+
+    Some of its messages, and those of a type's own checks, quote the value: of them only the place is told. An unknown
+    field's name is a value too.
+    """
     text = str(error)
-    return "it has a field that is no parameter" if "unknown field" in text else text
+    if "unknown field" in text:
+        return "it has a field that is no parameter"
+    if _NO_VALUE.fullmatch(text):
+        return text
+    place = _PLACE.search(text)
+    return "a value is not allowed" + (place[0] if place else "")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import contextvars
+import asyncio
+import inspect
 import logging
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -38,6 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         attempt: 1 for the first one, errors that a handler returned counted, lost leases not.
         origin: the tick it was made for; None for a job that somebody asked for.
         tick: the same instant, aware, in the schedule's zone.
+        headers: what hooks attached, text by name.
         logger: a logger whose lines carry the job's id and kind.
     """
 
@@ -46,6 +49,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     origin: PeriodicOrigin | None
     tick: datetime | None
+    headers: dict[str, str]
     logger: logging.LoggerAdapter[logging.Logger]
 
 
@@ -57,6 +61,9 @@ async def run_attempt(
     actor: Actor, job: Job, payload: str, timeout_ms: int, middleware: Sequence[Middleware]
 ) -> tuple[Verdict, str]:
     """Run one attempt.
+
+    Whatever a handler raises is a failed attempt, SystemExit and a cancellation of its own making included. Only one
+    that comes from outside passes through; a handler that answers it with another error is handed back.
 
     Returns:
         The verdict and, where there was one, the class of the error.
@@ -78,7 +85,11 @@ async def run_attempt(
             await chain(job)
     except Discard:
         return Verdict.CANCELLED, "Discard"
-    except Exception as error:  # noqa: BLE001 - whatever a handler raises is a failed attempt
+    except BaseException as error:
+        if _cancelled():
+            if isinstance(error, anyio.get_cancelled_exc_class()):
+                raise
+            return Verdict.RETURNED, ""
         log_event(logging.WARNING, "job.failed", job=job.id, kind=job.kind, error=where_raised(error))
         return Verdict.FAILED, type(error).__name__
     return Verdict.COMPLETED, ""
@@ -93,10 +104,18 @@ async def _call(actor: Actor, job: Job, arguments: dict[str, Any]) -> None:
     if actor.asynchronous:
         await actor.function(*positional, **arguments)
         return
-    context = contextvars.copy_context()
-    await anyio.to_thread.run_sync(
-        partial(context.run, partial(actor.function, *positional, **arguments)), abandon_on_cancel=True
+    # How many run at once is the worker's affair, so there is no waiting for a thread here.
+    result = await anyio.to_thread.run_sync(
+        partial(actor.function, *positional, **arguments), abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
     )
+    if inspect.isawaitable(result):  # a coroutine function behind a plain wrapper
+        await result
+
+
+def _cancelled() -> bool:
+    """Whether somebody outside wants this task to end."""
+    task = asyncio.current_task()
+    return anyio.current_effective_deadline() == -math.inf or (task is not None and task.cancelling() > 0)
 
 
 def local_tick(origin: PeriodicOrigin | None, zone: str) -> datetime | None:

@@ -17,6 +17,7 @@ import anyio
 
 from headgate.duty import Duty
 from headgate.errors import HeadgateError, LeaseLost, StoreError
+from headgate.hooks import HookedBatch, Hooks
 from headgate.log import log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.planning import Sweep
@@ -38,12 +39,18 @@ class Scheduler:
     Args:
         store: the namespace to schedule for.
         wakeups: where writes are announced.
+        hooks: what an application has to say of its ticks; without any, payloads never leave the store.
+
+    Attributes:
+        page: what the last sweep read; None before the first.
     """
 
-    def __init__(self, store: Store, wakeups: Wakeups) -> None:
+    def __init__(self, store: Store, wakeups: Wakeups, hooks: Hooks | None = None) -> None:
         self.duty = Duty(store.leases, "scheduler", store.settings)
         self._store = store
         self._wakeups = wakeups
+        self._hooks = hooks or Hooks()
+        self.page: DuePage | None = None
         self._wake = Wakeup()
         self._mend = Wakeup()
         self._wake_at = 0.0
@@ -73,7 +80,7 @@ class Scheduler:
             StoreError: the store did not answer, refused, or holds something foreign.
         """
         token, limit = self.duty.token, self._store.settings.sweep_limit
-        page = await self._store.ticks.due(token, limit)
+        page = self.page = await self._store.ticks.due(token, limit)
         received = time.monotonic()
         sweep = Sweep(page, self._unrecorded)
         failures = await self._fire_all(token, sweep.batches(), page.now_ms)
@@ -141,12 +148,16 @@ class Scheduler:
         return failures
 
     async def _fire(self, token: str, batch: list[PlannedFire], now_ms: int) -> int:
-        self._check_trust()
+        hooked = HookedBatch(self._store, self._hooks, batch) if self._hooks else None
         try:
-            results = await self._store.ticks.fire(token, batch)
+            decided = await hooked.before() if hooked else batch
+            self._check_trust()  # hooks take their time
+            results = await self._store.ticks.fire(token, decided)
         except StoreError:
             self._remember(batch, now_ms)
             raise
+        if hooked:
+            await hooked.after(results)
         failures = 0
         for planned, result in zip(batch, results, strict=True):
             if planned.unrecorded is not None:
@@ -177,7 +188,7 @@ class Scheduler:
 
     def _remember(self, batch: list[PlannedFire], now_ms: int) -> None:
         """Count attempts that the store could not take, within bounds, for the event that it will take one day."""
-        for row, plan, earlier in batch:
+        for row, plan, earlier, _ in batch:
             if row.id in self._unrecorded or len(self._unrecorded) < _MAX_REMEMBERED:
                 attempts, first_ms = (earlier.attempts, earlier.first_ms) if earlier else (0, now_ms)
                 self._unrecorded[row.id] = Unrecorded(plan.ticks[0], attempts + 1, first_ms)

@@ -9,12 +9,14 @@ ends the worker.
 from __future__ import annotations
 
 import logging
+import math
 import random
 import time
 from collections.abc import Sequence
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from headgate.errors import HeadgateError, StoreUnavailable
@@ -28,13 +30,17 @@ from headgate.store import Store
 from headgate.store.attempts import Claim
 from headgate.store.wakeups import Wakeups
 
-_RETRY_FIRST_MS: Final = 1_000
+NO_ACTOR: Final = "NoActor"
+"""What stands as the error of a job that waits for a worker which knows its kind."""
+
+_WAIT_FIRST_MS: Final = 1_000
 _RETRY_LONGEST_MS: Final = 600_000
+_ASIDE_LONGEST_MS: Final = 30_000
 _LOOK_AT_LEAST_EVERY_S: Final = 5.0
 _SAY_AGAIN_S: Final = 0.2
 
 
-class _Running(msgspec.Struct):
+class _Running(msgspec.Struct, eq=False):
     claim: Claim
     scope: anyio.CancelScope
     lost: bool = False
@@ -70,7 +76,7 @@ class Worker:
         self._concurrency = concurrency
         self._middleware = middleware
         self._settings: Settings = store.settings
-        self._running: dict[str, _Running] = {}
+        self._running: set[_Running] = set()
         self._wake = Wakeup()
         self._idle = Wakeup()
         self._draining = False
@@ -87,6 +93,22 @@ class Worker:
                     await self._wake.wait(seconds)
             await anyio.sleep_forever()
 
+    async def run_ready(self) -> int:
+        """Run what is ready, and what that makes ready, until nothing is; how many attempts that took.
+
+        For whoever decides when jobs run, as tests do: no lease is renewed meanwhile.
+
+        Raises:
+            StoreError: no job could be claimed.
+        """
+        attempts, lease_ms = 0, self._settings.lease_ttl_ms
+        while claims := (await self._store.attempts.admit(self._id, self._queues, self._concurrency, lease_ms)).claims:
+            async with anyio.create_task_group() as tasks:
+                for claim in claims:
+                    self._start(tasks, claim)
+            attempts += len(claims)
+        return attempts
+
     async def drain(self) -> None:
         """Admit nothing new, and return once nothing runs any more; cancel to stop waiting."""
         self._draining = True
@@ -100,7 +122,10 @@ class Worker:
         if capacity <= 0:
             return _LOOK_AT_LEAST_EVERY_S
         try:
-            admitted = await self._store.attempts.admit(self._id, self._queues, capacity, self._settings.lease_ttl_ms)
+            with anyio.CancelScope(shield=True):  # a lost answer would cost its jobs a lease
+                admitted = await self._store.attempts.admit(
+                    self._id, self._queues, capacity, self._settings.lease_ttl_ms
+                )
         except HeadgateError as error:
             if backoff.failures == 0:
                 log_event(logging.WARNING, "worker.admission_failed", worker=self._id, code=error.code)
@@ -109,36 +134,68 @@ class Worker:
             log_event(logging.INFO, "worker.admission_recovered", worker=self._id)
             backoff.reset()
         for claim in admitted.claims:
-            self._running[claim.id] = running = _Running(claim, anyio.CancelScope())
-            tasks.start_soon(self._attempt, running)
-        if len(admitted.claims) == capacity:
-            return 0.0 if capacity < self._concurrency else _LOOK_AT_LEAST_EVERY_S
+            self._start(tasks, claim)
         again_ms = admitted.look_again_ms
-        return _LOOK_AT_LEAST_EVERY_S if again_ms is None else min(_LOOK_AT_LEAST_EVERY_S, again_ms / 1000)
+        if again_ms is None or len(admitted.claims) == capacity:
+            return _LOOK_AT_LEAST_EVERY_S
+        return min(_LOOK_AT_LEAST_EVERY_S, again_ms / 1000)
+
+    def _start(self, tasks: anyio.abc.TaskGroup, claim: Claim) -> None:
+        for earlier in [each for each in self._running if each.claim.id == claim.id]:
+            self._lose(earlier)  # this process was away past its lease, and is the one to run the job again
+        running = _Running(claim, anyio.CancelScope())
+        self._running.add(running)
+        tasks.start_soon(self._attempt, running)
+
+    def _lose(self, running: _Running) -> None:
+        log_event(logging.WARNING, "job.lost", job=running.claim.id)
+        running.lost = True
+        running.scope.cancel()
 
     async def _attempt(self, running: _Running) -> None:
-        """Run one job and report it. A cancellation from outside hands it back."""
-        claim = running.claim
-        verdict, error = Verdict.RETURNED, ""
+        """Run one job and report it. A cancellation hands it back; one of this task alone ends nothing else."""
+        verdict, error, wait_ms = Verdict.RETURNED, "", 0
         try:
             with running.scope:
-                verdict, error = await self._run(claim)
+                await anyio.lowlevel.checkpoint_if_cancelled()
+                verdict, error, wait_ms = await self._run(running.claim)
         except anyio.get_cancelled_exc_class():
-            await self._report(running, Verdict.RETURNED, "")
-            raise
+            ending = anyio.current_effective_deadline() == -math.inf
+            await self._report(running, Verdict.RETURNED, "", 0 if ending else self._aside_ms(running.claim))
+            if ending:
+                raise
         else:
             if not running.lost:
-                await self._report(running, verdict, error)
+                await self._report(running, verdict, error, wait_ms)
         finally:
-            del self._running[claim.id]
+            self._running.discard(running)
             self._wake.set()
             self._idle.set()
 
-    async def _run(self, claim: Claim) -> tuple[Verdict, str]:
+    async def _run(self, claim: Claim) -> tuple[Verdict, str, int]:
+        """The verdict, the class of the error, and how long the job is to wait before it may run again.
+
+        A job of a kind that has no actor here is handed back, without an attempt counted, and waits longer each time:
+        it is not this worker's to fail, and another may know it.
+        """
         actor = self._registry.get(claim.kind)
         if actor is None:
-            return Verdict.FAILED, "NoActor"
-        return await run_attempt(actor, self._job(claim, actor), claim.payload, claim.timeout_ms, self._middleware)
+            if claim.number == 1:
+                log_event(logging.WARNING, "job.no_actor", job=claim.id, kind=claim.kind)
+            return Verdict.RETURNED, NO_ACTOR, self._aside_ms(claim)
+        try:
+            job = self._job(claim, actor)
+        except (ValueError, OverflowError, KeyError) as fault:  # its zone or its tick is not to be had here
+            log_event(logging.ERROR, "job.failed", job=claim.id, kind=claim.kind, error=where_raised(fault))
+            verdict, error = Verdict.FAILED, type(fault).__name__
+        else:
+            verdict, error = await run_attempt(actor, job, claim.payload, claim.timeout_ms, self._middleware)
+        return verdict, error, _wait_ms(claim.attempt, _RETRY_LONGEST_MS) if verdict is Verdict.FAILED else 0
+
+    @staticmethod
+    def _aside_ms(claim: Claim) -> int:
+        """How long a job waits that is handed back and would come here again at once: longer each time."""
+        return _wait_ms(claim.number - 1, _ASIDE_LONGEST_MS)
 
     def _job(self, claim: Claim, actor: Actor) -> Job:
         return Job(
@@ -147,18 +204,17 @@ class Worker:
             attempt=claim.attempt + 1,
             origin=claim.origin,
             tick=local_tick(claim.origin, claim.zone),
+            headers=claim.headers,
             logger=logging.LoggerAdapter(LOGGER.getChild("job"), {"job_id": claim.id, "kind": claim.kind}),
         )
 
-    async def _report(self, running: _Running, verdict: Verdict, error: str) -> None:
+    async def _report(self, running: _Running, verdict: Verdict, error: str, wait_ms: int) -> None:
         """Say what became of it until the store has heard, or until the lease is over and another may have it."""
         claim, deadline = running.claim, time.monotonic() + self._settings.lease_ttl_ms / 1000
         with anyio.CancelScope(shield=True):
             while True:
                 try:
-                    state = await self._store.attempts.finish(
-                        claim, verdict, error=error, retry_ms=_retry_ms(claim.attempt)
-                    )
+                    state = await self._store.attempts.finish(claim, verdict, error=error, retry_ms=wait_ms)
                 except StoreUnavailable:
                     if time.monotonic() > deadline:
                         log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict)
@@ -181,7 +237,7 @@ class Worker:
             late_ms = (time.monotonic() - due) * 1000
             if late_ms > lease_ms - self._settings.heartbeat_ms:
                 log_event(logging.WARNING, "worker.blocked", worker=self._id, late_ms=round(late_ms))
-            running = list(self._running.values())
+            running = list(self._running)
             if not running:
                 continue
             try:
@@ -190,10 +246,8 @@ class Worker:
                 log_event(logging.WARNING, "worker.renewal_failed", worker=self._id, code=error.code)
                 continue
             for each in running:
-                if each.claim.id in lost and self._running.get(each.claim.id) is each:
-                    log_event(logging.WARNING, "job.lost", job=each.claim.id)
-                    each.lost = True
-                    each.scope.cancel()
+                if each.claim in lost and each in self._running and not each.lost:
+                    self._lose(each)
 
     async def _listen(self) -> None:
         backoff = Backoff(self._settings.backoff_min_ms, self._settings.backoff_max_ms)
@@ -210,7 +264,7 @@ class Worker:
                 await anyio.sleep(backoff.next_ms() / 1000)
 
 
-def _retry_ms(attempt: int) -> int:
-    """Exponential with full jitter: anything up to 1 s, 2 s, 4 s … ten minutes."""
-    ceiling = min(_RETRY_LONGEST_MS, _RETRY_FIRST_MS * 2 ** min(attempt, 20))
+def _wait_ms(before: int, longest_ms: int) -> int:
+    """Exponential with full jitter: anything up to 1 s, 2 s, 4 s … the longest."""
+    ceiling = min(longest_ms, _WAIT_FIRST_MS * 2 ** min(before, 20))
     return random.randint(1, ceiling)  # noqa: S311 - jitter, not a secret

@@ -1,11 +1,12 @@
-#!lua
+#!lua flags=allow-oom
 -- admit: jobs for a worker's free capacity, each with a lease and a claim number that fences what the worker says of it.
 --
 -- KEYS     1 namespace root; touches of each queue the available, running and retryable sets, and the jobs it moves
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
--- Returns  {now, when to look again ('' = nothing to wait for), {claim, field values …}, …}
--- Fails    a foreign type in place of a queue's sets: that queue is passed over. In place of a job: its entry is removed.
+-- Returns  {now, when to look again ('' = nothing to wait for), {queue, id, claim number, field values …}, …}
+-- Fails    a full store takes it: what runs gets finished, and frees memory. A foreign type in place of a queue's sets: that
+--          queue is passed over. In place of a job: its entry is removed.
 --          Each job is moved by itself, leased before it leaves the available set, so that none is in no set.
 -- Repeat:  not harmless (the jobs of a lost answer run only after their leases)
 -- include: clock
@@ -25,10 +26,11 @@ end
 local function bring_back(queue, set, crashed)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', set, '-inf', now_text, 'LIMIT', 0, capacity)) do
     local job = redis.pcall('HMGET', key_job(id), 'priority', 'available_at_ms')
-    if not job.err and job[1] then
-      if crashed then redis.call('HINCRBY', key_job(id), 'crash_attempt', 1) end
+    if not job.err and redis.call('EXISTS', key_job(id)) == 1 then
+      if crashed then redis.pcall('HINCRBY', key_job(id), 'crash_attempt', 1) end
       redis.call('HSET', key_job(id), 'state', 'available')
-      redis.call('ZADD', key_available(queue), digits(job[2] - job[1] * PRIORITY_STEP_MS), id)
+      local since, priority = tonumber(job[2] or '') or now, tonumber(job[1] or '') or 0
+      redis.call('ZADD', key_available(queue), digits(since - priority * PRIORITY_STEP_MS), id)
     end
     redis.call('ZREM', set, id)
   end
@@ -37,13 +39,14 @@ end
 
 local function claim(queue, id)
   local values = redis.pcall('HMGET', key_job(id), unpack(ARGV, fields_at))
-  if not values.err and values[1] then
+  local number = redis.call('EXISTS', key_job(id)) == 1 and redis.pcall('HINCRBY', key_job(id), 'claim', 1)
+  if type(number) == 'number' then
     redis.call('ZADD', key_running(queue), digits(now + ARGV[2]), id)
-    local number = redis.call('HINCRBY', key_job(id), 'claim', 1)
     redis.call('HSET', key_job(id), 'state', 'running', 'worker', ARGV[1], 'started_at_ms', now_text)
-    table.insert(values, 1, number)
-    answer[#answer + 1] = values
+    answer[#answer + 1] = {queue, id, number, unpack(values)}
     capacity = capacity - 1
+  else
+    wait_for(now)  -- others may stand behind what was no job
   end
   redis.call('ZREM', key_available(queue), id)
 end

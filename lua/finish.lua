@@ -3,10 +3,10 @@
 --
 -- KEYS     1 namespace root; touches the job, and its queue's running, retryable and available sets
 -- ARGV     1 queue, 2 job id, 3 claim number; 4 'completed', 'failed', 'undecodable', 'cancelled' or 'returned' (to be
---          run by others, without an attempt counted); 5 name of the error or ''; 6 wait before a retry in ms;
---          7 life of a record that did not complete, in ms
+--          run by others, without an attempt counted); 5 name of the error or ''; 6 wait before it may run again, in ms
+--          (0 = none); 7 life of a record that did not complete, in ms
 -- Returns  the job's new state, or 'lost': the claim is not this worker's any more, nothing was done
--- Fails    types are checked before the first write
+-- Fails    types are checked before the first write; a number that the record has lost is taken as the smallest
 -- Repeat:  not harmless (the second answer is 'lost')
 -- include: clock
 -- include: digits
@@ -34,17 +34,25 @@ local function finish_as(state, life)
   return state
 end
 
+local job = redis.call('HMGET', record, 'priority', 'available_at_ms', 'retention_ms', 'max_attempts')
+local function number(at) return tonumber(job[at] or '') or 0 end
+
+local function wait()
+  local instant = digits(now + ARGV[6])
+  redis.call('ZADD', key_retryable(queue), instant, id)
+  return enter('retryable', 'available_at_ms', instant)
+end
+
 if verdict == 'returned' then
-  local job = redis.call('HMGET', record, 'priority', 'available_at_ms')
-  redis.call('ZADD', key_available(queue), digits(job[2] - job[1] * PRIORITY_STEP_MS), id)
+  if ARGV[6] ~= '0' then return wait() end
+  redis.call('ZADD', key_available(queue), digits(number(2) - number(1) * PRIORITY_STEP_MS), id)
   redis.call('PUBLISH', key_ready(), queue)
   return enter('available')
 elseif verdict == 'completed' then
-  return finish_as(verdict, redis.call('HGET', record, 'retention_ms'))
+  return finish_as(verdict, digits(number(3)))
 elseif verdict ~= 'failed' then
   return finish_as(verdict, ARGV[7])
 end
 local attempt = redis.call('HINCRBY', record, 'attempt', 1)
-if attempt >= tonumber(redis.call('HGET', record, 'max_attempts')) then return finish_as('archived', ARGV[7]) end
-redis.call('ZADD', key_retryable(queue), digits(now + ARGV[6]), id)
-return enter('retryable')
+if attempt >= number(4) then return finish_as('archived', ARGV[7]) end
+return wait()

@@ -3,10 +3,11 @@
 --
 -- KEYS     1 namespace root; touches duty, due, failing, quarantine, and of each schedule its record, markers,
 --          jobs, events, gaps and its queue's ready set
--- ARGV     1 lease token, then seven for each schedule: id; "revision,next_run_ms,last_tick_ms" as read; life of a
+-- ARGV     1 lease token, then for each schedule eight, and five for each tick that hooks decided on: id; "revision,next_run_ms,last_tick_ms" as read; life of a
 --          marker in ms; "from,until" of the ticks discarded in favour of the first planned one, or ''; attempts at that one that
 --          could not be recorded and when the first was, or '' twice; "t1,t2,…,next": the planned ticks, oldest
---          first, and what follows them ('' when nothing does)
+--          first, and what follows them ('' when nothing does); number of decisions; and of each the tick, 'go', 'skip'
+--          or 'fail', and the payload, fingerprint and headers to use
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
 --          {now, 'broken'}: a key that all schedules share has a foreign type, nothing was done
 --          {now, 'ok', r, …}, one r a schedule: 'moved' (changed since it was read) or 'early' (due later by store
@@ -53,6 +54,12 @@ local function read_schedule(at)
     marker_ms = ARGV[at + 2],
   }
   schedule.from, schedule.upto = string.match(ARGV[at + 3], '^(%d+),(%d+)$')
+  schedule.decisions = {}
+  for place = at + 8, at + 3 + 5 * ARGV[at + 7], 5 do
+    schedule.decisions[ARGV[place]] = {
+      word = ARGV[place + 1], payload = ARGV[place + 2], fingerprint = ARGV[place + 3], headers = ARGV[place + 4],
+    }
+  end
   return schedule
 end
 
@@ -85,11 +92,12 @@ local function fire(at)
   return table.concat(results, ',')
 end
 
-local answer = {now_text, 'ok'}
-for at = 2, #ARGV, 7 do
+local answer, at = {now_text, 'ok'}, 2
+while at <= #ARGV do
   local ran, result = pcall(fire, at)
   if not ran then look_at(ARGV[at], digits(now + RETRY_MAX_MS)) end
   answer[#answer + 1] = ran and result or 'failed/store_error'
+  at = at + 8 + 5 * ARGV[at + 7]
 end
 write_ready()
 if #due > 0 then redis.call('ZADD', key_due(), unpack(due)) end

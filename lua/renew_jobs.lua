@@ -3,8 +3,8 @@
 --
 -- KEYS     1 namespace root; touches the running sets and reads the jobs
 -- ARGV     1 life of a lease in ms, then three for each job: queue, id, claim number
--- Returns  the ids whose claim is not this worker's any more
--- Fails    a foreign type: the leases before it go on, the call can be repeated
+-- Returns  which of them, counted from 1, are not this worker's any more
+-- Fails    a foreign type in place of a running set: the leases in it end where they ended, and nobody can claim those jobs
 -- Repeat:  harmless
 -- include: clock
 -- include: digits
@@ -14,9 +14,9 @@ local lost = {}
 for at = 2, #ARGV, 3 do
   local queue, id = ARGV[at], ARGV[at + 1]
   if claimed(id, ARGV[at + 2]) then
-    redis.call('ZADD', key_running(queue), digits(now + ARGV[1]), id)
+    redis.pcall('ZADD', key_running(queue), digits(now + ARGV[1]), id)
   else
-    lost[#lost + 1] = id
+    lost[#lost + 1] = (at + 1) / 3
   end
 end
 return lost

@@ -10,84 +10,116 @@ import shlex
 import shutil
 import socket
 import sys
+import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import anyio
 
-from headgate.cli.node import Node, open_node, serving, until_signalled
+from headgate.cli.api import serving
+from headgate.cli.arguments import to_port, to_seconds
+from headgate.cli.demo_app import MEANING, ON_HOLD, POISON, app
+from headgate.cli.node import Node, open_node, running, until_signalled
 from headgate.errors import StoreUnavailable
-from headgate.models import Event, MissedPolicy, ScheduleDefinition
+from headgate.log import LOGGER
+from headgate.models import Event, JobRequest
+from headgate.runner import CallNext, Job
 from headgate.store import Store
 
 _LATE_SECONDS: Final = 5
 _POLL_SECONDS: Final = 0.2
-_SCHEDULES: Final = {
-    "every-3s": ScheduleDefinition(kind="demo.beat", spec="@every:3000", payload={"what": "an interval"}),
-    "berlin": ScheduleDefinition(
-        kind="demo.report", spec="CRON_TZ=Europe/Berlin */10 * * * * *", payload={"what": "a cron in a zone"}
-    ),
-    "catch-up": ScheduleDefinition(
-        kind="demo.import",
-        spec="@every:1500",
-        payload={"what": "ticks that were missed"},
-        on_missed=MissedPolicy.BACKFILL,
-        backfill_limit=2,
-    ),
-    "poison": ScheduleDefinition(kind="demo.crash", spec="@every:4000", payload={"what": "barred content"}),
-    "on-hold": ScheduleDefinition(kind="demo.beat", spec="@every:1000", payload={"what": "paused"}),
-}
-_MEANING: Final = {
-    "every-3s": "every 3 seconds",
-    "berlin": "every 10 seconds of Berlin's wall clock",
-    "catch-up": "every 1.5 seconds; of missed ticks, the latest two are made up for",
-    "poison": "its content is in quarantine, so its ticks are skipped, visibly",
-    "on-hold": "paused: no next run, and nothing on its trail; it can be run by hand",
-}
 
 
-async def run(options: argparse.Namespace) -> None:
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Declare its arguments."""
+    command.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        default=Path(".headgate-demo"),
+        help="where its store is kept (default: %(default)s)",
+    )
+    command.add_argument(
+        "--port",
+        type=to_port,
+        default=8420,
+        help="port of the API (default: %(default)s, or a free one if it is taken)",
+    )
+    command.add_argument("--seconds", type=to_seconds, metavar="N", help="end by itself after so long")
+    command.set_defaults(run=run, redis=None, namespace=None)
+
+
+def run(options: argparse.Namespace) -> None:
     """Run the demo until Ctrl-C, or for ``--seconds``."""
+    anyio.run(_run, options)
+
+
+async def _run(options: argparse.Namespace) -> None:
     logging.basicConfig(level=logging.WARNING, format="-- %(message)s --")
-    seconds = math.inf if options.seconds is None else options.seconds
+    LOGGER.addFilter(lambda record: getattr(record, "headgate_event", "") != "job.failed")  # which _tell says
+    told: list[str] = []
+    app.middleware(partial(_tell, told))
     async with (
         until_signalled(),
-        open_node(None, options.data_dir, "default") as node,
-        serving(node, "127.0.0.1", _free(options.port)) as address,
-        anyio.create_task_group() as tasks,
+        open_node(options, app) as node,
+        serving(node.store, "127.0.0.1", _free(options.port)) as address,
     ):
+        await node.check_store()
         await _prepare(node.store)
-        _say_hello(node, options.data_dir, address)
-        with anyio.move_on_after(seconds):
-            tasks.start_soon(_account, node.store)
-            # On purpose: what is missed by then shows what a missed-run policy does.
-            await anyio.sleep(_LATE_SECONDS)
-            print(
-                "-- only now does the scheduler start: what was missed until now follows each schedule's policy --",
-                flush=True,
-            )
-            await node.scheduler.run()
-        tasks.cancel_scope.cancel()
+        async with running(node, app, scheduler=False, shutdown_grace=0), anyio.create_task_group() as tasks:
+            _say_hello(node, options.data_dir, address)
+            with anyio.move_on_after(math.inf if options.seconds is None else options.seconds):
+                tasks.start_soon(_account, node.store, told)
+                # On purpose: what is missed by then shows what a missed-run policy does.
+                await anyio.sleep(_LATE_SECONDS)
+                print(
+                    "-- only now does the scheduler start: what was missed until now follows each schedule's policy --",
+                    flush=True,
+                )
+                await node.scheduler.run()
+            tasks.cancel_scope.cancel()
+    print(*told, sep="\n")
     _say_goodbye(options.data_dir, urlsplit(address).port)
 
 
 async def _prepare(store: Store) -> None:
-    for schedule_id, definition in _SCHEDULES.items():
-        await store.schedules.put(schedule_id, definition, paused=schedule_id == "on-hold")
-    _, fingerprint = _SCHEDULES["poison"].content()
+    """What an application cannot declare: content that is barred, and a schedule that begins paused."""
+    _, fingerprint = JobRequest(kind="demo.report", payload=POISON).content()
     await store.quarantine.add(fingerprint, note="the demo bars this content")
+    await store.schedules.put("on-hold", ON_HOLD, paused=True)
 
 
-async def _account(store: Store) -> None:
-    """Print the trail as it grows: read from the store, as anybody could."""
-    seen = dict.fromkeys(_SCHEDULES, 0)
+async def _tell(told: list[str], job: Job, call_next: CallNext) -> None:
+    """Have it printed what becomes of an attempt."""
+    began = time.monotonic()
+    became, note = "job completed", ""
+    try:
+        await call_next(job)
+    except Exception as error:
+        became, note = "job failed", f", {type(error).__name__}: it is tried again"
+        raise
+    except BaseException:
+        became, note = "job handed back", ", not counted"
+        raise
+    finally:
+        schedule_id = job.origin.schedule_id if job.origin else "(by hand)"
+        took_ms = round((time.monotonic() - began) * 1000)
+        now = _clock(time.time_ns() // 1_000_000)
+        told.append(f"{now}  {schedule_id:<9}   {became:<17} {took_ms:>6} ms long  attempt {job.attempt}{note}")
+
+
+async def _account(store: Store, told: list[str]) -> None:
+    """Print the trail as it grows, read from the store, as anybody could; below it what the jobs had to tell."""
+    seen = dict.fromkeys(MEANING, 0)
     for schedule_id in seen:
         page = await store.events.list(schedule_id, limit=1)
         seen[schedule_id] = page.events[0].event_id if page.events else 0
     while True:
         fresh: list[Event] = []
+        upto = len(told)  # each job ran after its event was written, so that will be read
         try:
             for schedule_id in seen:
                 events = (await store.events.list(schedule_id, limit=20)).events
@@ -97,6 +129,9 @@ async def _account(store: Store) -> None:
             pass  # the log has it; the store is started again
         for event in sorted(fresh, key=lambda event: (event.recorded_at_ms, event.tick_ms)):
             print(_line(event), flush=True)
+        for line in told[:upto]:
+            print(line, flush=True)
+        del told[:upto]
         await anyio.sleep(_POLL_SECONDS)
 
 
@@ -118,7 +153,7 @@ def _clock(instant_ms: int) -> str:
 
 def _say_hello(node: Node, data_dir: Path, address: str) -> None:
     print(f"Headgate (process {os.getpid()}) runs on a Valkey of its own in {data_dir}. Its schedules:\n")
-    for schedule_id, meaning in _MEANING.items():
+    for schedule_id, meaning in MEANING.items():
         print(f"  {schedule_id:<9} {meaning}")
     path = node.url.removeprefix("unix://").partition("?")[0]
     print(
@@ -127,7 +162,7 @@ def _say_hello(node: Node, data_dir: Path, address: str) -> None:
         f"  curl -X POST -H 'Idempotency-Key: once' '{address}/api/v1/periodic/on-hold/run'\n"
         f"  curl '{address}/api/v1/duties'\n"
         f"  redis-cli -s {shlex.quote(path)} LRANGE 'hg:{{default}}:events:every-3s' 0 2\n"
-        "\nCtrl-C ends it. Ticks (UTC) as the trail records them:\n",
+        "\nCtrl-C ends it. Ticks (UTC) as the trail records them, and what becomes of their jobs:\n",
         flush=True,
     )
 
@@ -136,7 +171,7 @@ def _say_goodbye(data_dir: Path, port: int | None) -> None:
     address = f"http://127.0.0.1:{port}"
     print(
         "\nEnded; the schedules are kept. They go on, with what they missed, with\n"
-        f"  {_program()} serve --port {port} --data-dir {shlex.quote(str(data_dir))}\n"
+        f"  {_program()} serve --app headgate.cli.demo_app:app --port {port} --data-dir {shlex.quote(str(data_dir))}\n"
         "and then answer to\n"
         f"  curl '{address}/api/v1/periodic'\n"
         f"  curl '{address}/api/v1/periodic/catch-up/enqueue-events?limit=5'",

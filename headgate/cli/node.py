@@ -1,23 +1,23 @@
-"""One process of Headgate: a store to talk to, a scheduler, the HTTP API; until a signal ends it."""
+"""One process of Headgate: a store to talk to, a scheduler or an application on it, until a signal ends it."""
 
 from __future__ import annotations
 
-import ipaddress
+import argparse
 import logging
 import os
 import signal
-import socket
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
+from typing import Any
 
 import anyio
-from aiohttp import web
+from anyio.abc import TaskStatus
 
+from headgate.app import Headgate
 from headgate.connect import check_server, connect, connect_pubsub, safe_url
 from headgate.embedded import EmbeddedStore
-from headgate.errors import InvalidRequest, StoreUnavailable
-from headgate.http import SERVER_OPTIONS, create_app
+from headgate.errors import StoreUnavailable
 from headgate.log import log_event
 from headgate.pacing import Backoff
 from headgate.scheduler import Scheduler
@@ -31,6 +31,7 @@ class Node:
 
     def __init__(self, url: str, namespace: str, settings: Settings) -> None:
         self.url = url
+        self.namespace = namespace
         self.settings = settings
         self._clients = [connect(url, settings), connect(url, settings), connect_pubsub(url, settings)]
         serving, scheduling, listening = self._clients
@@ -61,41 +62,55 @@ class Node:
 
 
 @asynccontextmanager
-async def open_node(redis_url: str | None, data_dir: Path, namespace: str) -> AsyncIterator[Node]:
-    """A node on the store at `redis_url`, or on an embedded one in `data_dir`."""
+async def open_node(options: argparse.Namespace, app: Headgate | None = None) -> AsyncIterator[Node]:
+    """A node on the store and namespace that the options name; what they leave open is the application's to say."""
+    app = app or Headgate()
+    url = app.url if options.redis is None and options.data_dir is None else options.redis
+    namespace = app.namespace if options.namespace is None else options.namespace
     async with AsyncExitStack() as stack:
-        if redis_url is None:
-            redis_url = (await stack.enter_async_context(EmbeddedStore(data_dir))).url
-        node = Node(redis_url, namespace, Settings())
+        if url is None:
+            url = (await stack.enter_async_context(EmbeddedStore(options.data_dir or app.data_dir))).url
+        node = Node(url, namespace, app.settings)
         stack.push_async_callback(node.close)
         yield node
 
 
-@asynccontextmanager
-async def serving(node: Node, host: str, port: int) -> AsyncIterator[str]:
-    """The HTTP API, while the context is open; yields its base URL.
+async def schedule(node: Node) -> None:
+    """Schedule until cancelled; raises `StoreUnsupported`."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(node.check_store)
+        await node.scheduler.run()
 
-    Raises:
-        InvalidRequest: the address cannot be had.
+
+@asynccontextmanager
+async def running(node: Node, app: Headgate, **options: Any) -> AsyncIterator[None]:
+    """Wait for the store, then run the application on it while the context is open.
+
+    A cancellation ends the body at once and the application in order, with its grace.
+
+    Args:
+        node: where.
+        app: what.
+        options: as `Headgate.run` takes them.
     """
-    runner = web.AppRunner(create_app(node.store), handle_signals=False, shutdown_timeout=1, **SERVER_OPTIONS)
-    await runner.setup()
-    try:
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except socket.gaierror:
-            raise InvalidRequest(f"host {host!r} has no address", field="host") from None
-        except OSError as error:
-            raise InvalidRequest(
-                f"port {port} of {host} cannot be had: {os.strerror(error.errno or 0)}; "
-                "choose another with --port, 0 takes a free one",
-                field="port",
-            ) from None
-        bound_host, bound_port = runner.addresses[0][:2]
-        yield f"http://{f'[{bound_host}]' if ':' in bound_host else bound_host}:{bound_port}"
-    finally:
+    await node.check_store()
+    app.relocate(node.url, node.namespace)
+    over = anyio.Event()
+
+    async def run(*, task_status: TaskStatus[None]) -> None:
         with anyio.CancelScope(shield=True):
-            await runner.cleanup()
+            async with app.run(**options):
+                log_event(logging.INFO, "app.running", namespace=node.namespace)
+                task_status.started()
+                await over.wait()
+                log_event(logging.INFO, "app.ending", namespace=node.namespace)
+
+    async with anyio.create_task_group() as tasks:
+        try:
+            await tasks.start(run)
+            yield
+        finally:
+            over.set()
 
 
 @asynccontextmanager
@@ -115,19 +130,9 @@ async def _heed(signals: AsyncIterator[signal.Signals], body: anyio.CancelScope)
         body.cancel()
 
 
-def check_host(host: str, *, insecure: bool) -> None:
-    """Refuse an address that other machines may reach, unless told otherwise: the API asks nobody who they are.
-
-    Raises:
-        InvalidRequest: the address is not loopback.
-    """
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not (loopback or insecure):
-        raise InvalidRequest(
-            f"host {host!r} is not loopback, and the API does not ask who calls; "
-            "say --insecure if something in front of it does",
-            field="host",
-        )
+def log_lines() -> None:
+    """Log to stderr, one line an event, in UTC."""
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)sZ %(levelname)-7s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S"
+    )

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from aiohttp import hdrs, web
 
+from headgate.hooks import Hooks
 from headgate.http import jobs, periodic, system
 from headgate.http.problems import REQUEST_ID_HEADER, problem, problems, request_id
-from headgate.http.query import STORE
+from headgate.http.query import HOOKS, STORE
 from headgate.settings import MAX_BODY_BYTES
 from headgate.store import Store
 
@@ -45,14 +46,16 @@ An access log would hold query strings, and aiohttp's own logger the text of mal
 """
 
 
-def create_app(store: Store) -> web.Application:
+def create_app(store: Store, hooks: Hooks | None = None) -> web.Application:
     """The API of one namespace.
 
     Args:
         store: the namespace. The application owns no connection: the caller opens and closes the client.
+        hooks: what an application has to say of runs that are asked for.
     """
     app = web.Application(middlewares=[problems], client_max_size=MAX_BODY_BYTES)
     app[STORE] = store
+    app[HOOKS] = hooks or Hooks()
     app.on_response_prepare.append(_add_headers)
     app.add_routes(_heedful(route) for route in (*periodic.ROUTES, *jobs.ROUTES, *system.ROUTES))
     return app

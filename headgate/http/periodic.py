@@ -8,9 +8,10 @@ import msgspec
 from aiohttp import hdrs, web
 
 from headgate.errors import InvalidRequest, ScheduleNotFound
+from headgate.hooks import run_now
 from headgate.http.body import answer, read_body
 from headgate.http.jobs import job_path
-from headgate.http.query import STORE, Query, idempotency_key
+from headgate.http.query import HOOKS, STORE, Query, idempotency_key
 from headgate.models import ScheduleDefinition
 from headgate.names import check_schedule_id
 from headgate.store import Store
@@ -67,7 +68,7 @@ async def run_schedule(request: web.Request) -> web.Response:
     schedule_id, key = _schedule_id(request), idempotency_key(request)
     if request.body_exists:
         await read_body(request, NoFields)
-    enqueued = await request.app[STORE].jobs.run_now(schedule_id, idempotency_key=key)
+    enqueued = await run_now(request.app[STORE], request.app[HOOKS], schedule_id, idempotency_key=key)
     return answer(enqueued, status=202, headers={hdrs.LOCATION: job_path(enqueued.job_id)})
 
 

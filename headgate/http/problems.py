@@ -25,6 +25,7 @@ from headgate.errors import (
     InvalidShape,
     NotFound,
     Quarantined,
+    SkipTick,
     StoreFull,
     StoreUnavailable,
     TooLarge,
@@ -46,6 +47,7 @@ _STATUS: Final[Mapping[type[Exception], int]] = {
     InvalidShape: 422,
     IdempotencyKeyReused: 422,
     Quarantined: 423,
+    SkipTick: 409,
     StoreUnavailable: 503,
     StoreFull: 503,
 }

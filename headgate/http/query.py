@@ -8,10 +8,12 @@ from typing import Final
 from aiohttp import web
 
 from headgate.errors import InvalidRequest
+from headgate.hooks import Hooks
 from headgate.names import check_idempotency_key, shown
 from headgate.store import Store
 
 STORE: Final = web.AppKey("store", Store)
+HOOKS: Final = web.AppKey("hooks", Hooks)
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _FLAGS: Final = {"true": True, "false": False}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
 import msgspec
 
+from headgate.errors import StoreError
+from headgate.log import log_event
 from headgate.models import PeriodicOrigin
 from headgate.store.scripts import Scripts
 
 _FIELDS: Final = (
-    *("id", "kind", "queue", "attempt", "timeout_ms", "periodic_schedule_id", "periodic_tick_ms", "zone", "payload"),
+    *("kind", "attempt", "timeout_ms", "periodic_schedule_id", "periodic_tick_ms", "zone", "headers", "payload"),
 )
 _UNFINISHED_LIFE_MS: Final = 7 * 86_400_000
 """How long a job that did not complete is kept to be looked at."""
@@ -25,6 +29,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         attempt: attempts before this one that ended in an error.
         origin: the tick it was made for, or None.
         zone: the zone of the schedule's spec; '' for UTC.
+        headers: what hooks attached, text by name.
         payload: canonical JSON text.
     """
 
@@ -36,6 +41,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     timeout_ms: int
     origin: PeriodicOrigin | None
     zone: str
+    headers: dict[str, str]
     payload: str
 
 
@@ -64,15 +70,20 @@ class Attempts:
         now, again, *rows = await self._scripts.call(
             "admit", worker, lease_ms, capacity, len(queues), *queues, *_FIELDS
         )
-        look_again_ms = max(0, int(again) - int(now)) if again else None
-        return Admitted([_claim(*row) for row in rows], look_again_ms)
+        claims = []
+        for queue, job_id, number, *values in rows:
+            try:
+                claims.append(_claim(queue, job_id, number, values))
+            except (TypeError, ValueError, msgspec.MsgspecError):
+                await self._set_aside(queue, job_id, number)
+        return Admitted(claims, max(0, int(again) - int(now)) if again else None)
 
-    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> set[str]:
-        """Let the leases of these claims go on from now; the ids of those that are not this worker's any more."""
+    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> list[Claim]:
+        """Let the leases of these claims go on from now; those that are not this worker's any more."""
         args: list[str | int] = []
         for claim in claims:
             args += (claim.queue, claim.id, claim.number)
-        return set(await self._scripts.call("renew_jobs", lease_ms, *args))
+        return [claims[place - 1] for place in await self._scripts.call("renew_jobs", lease_ms, *args)]
 
     async def finish(self, claim: Claim, verdict: str, *, error: str = "", retry_ms: int = 0) -> str:
         """Say what became of an attempt.
@@ -81,7 +92,7 @@ class Attempts:
             claim: whose attempt.
             verdict: ``completed``, ``failed``, ``undecodable``, ``cancelled``, or ``returned``.
             error: the class of the error.
-            retry_ms: how long a failed job waits for its next attempt; a duration.
+            retry_ms: how long a failed or returned job waits for its next attempt; a duration.
 
         Returns:
             The job's new state; or ``lost``: another worker has it, and nothing was done.
@@ -91,18 +102,29 @@ class Attempts:
         )
         return state
 
+    async def _set_aside(self, queue: str, job_id: str, number: int) -> None:
+        """End a job whose record cannot be read: it would be claimed for ever."""
+        log_event(logging.ERROR, "job.unreadable", job=job_id)
+        with suppress(StoreError):  # or else it comes back after its lease
+            await self._scripts.call(
+                "finish", queue, job_id, number, "undecodable", "unreadable", 0, _UNFINISHED_LIFE_MS
+            )
 
-def _claim(number: int, *values: str) -> Claim:
+
+def _claim(queue: str, job_id: str, number: int, values: Sequence[Any]) -> Claim:
     fields = dict(zip(_FIELDS, values, strict=True))
+    if fields["kind"] is None or fields["payload"] is None:
+        raise TypeError("a field is missing")
     schedule_id, tick_ms = fields["periodic_schedule_id"], fields["periodic_tick_ms"]
     return Claim(
         number=number,
-        id=fields["id"],
+        id=job_id,
         kind=fields["kind"],
-        queue=fields["queue"],
+        queue=queue,
         attempt=int(fields["attempt"]),
         timeout_ms=int(fields["timeout_ms"]),
         origin=PeriodicOrigin(schedule_id=schedule_id, tick_ms=int(tick_ms)) if schedule_id else None,
         zone=fields["zone"] or "",
+        headers=msgspec.json.decode(fields["headers"] or "{}", type=dict[str, str]),
         payload=fields["payload"],
     )

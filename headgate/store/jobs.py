@@ -6,7 +6,7 @@ import uuid
 from typing import Final
 
 from headgate.errors import IdempotencyKeyReused, JobNotFound, Quarantined, ScheduleNotFound, StoreError
-from headgate.models import Enqueued, Job, JobRequest
+from headgate.models import Decision, Enqueued, Job, JobRequest
 from headgate.names import check_idempotency_key, check_job_id, check_schedule_id, fingerprint
 from headgate.store.records import JOB_FIELDS, job_from
 from headgate.store.scripts import Scripts
@@ -45,8 +45,12 @@ class Jobs:
         )
         return _enqueued(answer, f"queue {request.queue}")
 
-    async def run_now(self, schedule_id: str, *, idempotency_key: str | None) -> Enqueued:
+    async def run_now(
+        self, schedule_id: str, *, idempotency_key: str | None, decision: Decision | None = None
+    ) -> Enqueued:
         """Queue one extra job of a schedule at once; atomic, and for 24 h once per key. The schedule stays as it is.
+
+        With a `decision`, the job has the content that hooks gave it.
 
         Raises:
             InvalidRequest: the id or the key breaks its rule.
@@ -57,7 +61,9 @@ class Jobs:
         """
         check_schedule_id(schedule_id)
         key = check_idempotency_key(idempotency_key)
-        answer = await self._scripts.call("run_now", schedule_id, key, fingerprint("run", schedule_id), _new_id())
+        final = (decision.payload, decision.fingerprint, decision.headers) if decision else ()
+        request = fingerprint("run", schedule_id)
+        answer = await self._scripts.call("run_now", schedule_id, key, request, _new_id(), *final)
         if answer[0] == "missing":
             raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
         return _enqueued(answer, f"schedule {schedule_id}")

@@ -7,6 +7,7 @@ a race is tried again.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -101,6 +102,14 @@ class Schedules:
             raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
         return schedule_from(pairs(flat))
 
+    async def read_many(self, schedule_ids: Sequence[str]) -> Sequence[Schedule | None]:
+        """Schedules with their payloads, in order; None where there is none, or one that Headgate did not write.
+
+        One call: the caller bounds the number and the bytes.
+        """
+        records = await self._scripts.call("contents", *schedule_ids)
+        return [_schedule_or_none(pairs(flat)) for flat in records]
+
     async def list(self, *, limit: int = 50, cursor: str | None = None) -> SchedulePage:
         """A page of schedules by id, 1 to 200. Stable under writes: a schedule that stays is listed exactly once.
 
@@ -145,6 +154,13 @@ class Schedules:
         check_lease(word)
         last, added = found
         return last, added
+
+
+def _schedule_or_none(record: dict[str, str]) -> Schedule | None:
+    try:
+        return schedule_from(record) if record else None
+    except StoreError:
+        return None
 
 
 def _position(cursor: str) -> str:

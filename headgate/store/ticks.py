@@ -9,7 +9,7 @@ import msgspec
 
 from headgate.errors import StoreError
 from headgate.missed import Plan, marker_life_ms
-from headgate.models import Reason
+from headgate.models import Decision, Reason
 from headgate.store.leases import check_lease
 from headgate.store.scripts import Scripts
 
@@ -63,6 +63,7 @@ class PlannedFire(NamedTuple):
     row: DueRow
     plan: Plan
     unrecorded: Unrecorded | None = None
+    decisions: tuple[Decision, ...] = ()
 
 
 class Ticks:
@@ -100,12 +101,14 @@ class Ticks:
             StoreUnavailable: the answer was lost; what was done shows in the next sweep.
         """
         args: list[str | int] = [token]
-        for row, plan, unrecorded in batch:
+        for row, plan, unrecorded, decisions in batch:
             args += (row.id, row.as_read, marker_life_ms(plan))
             args.append(f"{plan.discarded.from_ms},{plan.discarded.until_ms}" if plan.discarded else "")
             args += unrecorded[1:] if unrecorded else ("", "")
             following = "" if plan.next_run_ms is None else plan.next_run_ms
-            args.append(f"{','.join(map(str, plan.ticks))},{following}")
+            args += (f"{','.join(map(str, plan.ticks))},{following}", len(decisions))
+            for tick_ms, decision in zip(plan.ticks, decisions, strict=False):
+                args += (tick_ms, decision.word, decision.payload, decision.fingerprint, decision.headers)
         _now, word, *results = await self._scripts.call("fire", *args)
         _check_word(word)
         return results  # type: ignore[no-any-return]  # strings, as the script's contract says

@@ -19,7 +19,7 @@ local function queue_usable(queue)
 end
 
 -- Whether this identity was queued before: 'replayed', 'id_conflict' or nil. Its marker says so or, should the marker
--- have lapsed, its job. Where it says no, the marker is made.
+-- have lapsed, its job (whose content hooks may have made). Where it says no, the marker is made.
 local function queued_before(schedule, tick, job_id)
   local content, marker_key = schedule.content, key_tick(schedule.id, tick)
   local marker = job_id .. ' ' .. content.fingerprint .. ' ' .. content.queue
@@ -28,16 +28,27 @@ local function queued_before(schedule, tick, job_id)
   end
   marker_made = marker_key
   if redis.call('EXISTS', key_job(job_id)) == 0 then return nil end
-  local job = redis.call('HMGET', key_job(job_id), 'fingerprint', 'queue')
-  if job[1] == content.fingerprint and job[2] == content.queue then return 'replayed' end
-  redis.call('DEL', marker_key)
-  return 'id_conflict'
+  redis.call('HGET', key_job(job_id), 'id')
+  return 'replayed'
+end
+
+-- What the hooks made of the schedule's content for this tick. Only the marker goes by what it was before them, so that a
+-- hook which changes the payload at each call does not turn a replay into a conflict.
+local function after_hooks(content, decision)
+  if not decision then return content end
+  local final = {}
+  for field, value in pairs(content) do final[field] = value end
+  final.payload, final.fingerprint, final.headers = decision.payload, decision.fingerprint, decision.headers
+  return final
 end
 
 local function enqueue(schedule, tick, job_id)
-  local content = schedule.content
+  local content, decision = schedule.content, schedule.decisions[tick]
   local score = content and ready_score(content)
   if not score then return 'failed', 'invalid_request' end
+  if decision and decision.word == 'skip' then return 'skipped', 'hook_skipped' end
+  if decision and decision.word == 'fail' then return 'failed', 'hook_error' end
+  content = after_hooks(content, decision)
   if quarantined_any and redis.call('HEXISTS', key_quarantine(), content.fingerprint) == 1 then
     return 'skipped', 'quarantined'
   end

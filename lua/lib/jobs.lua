@@ -2,7 +2,7 @@
 -- include: clock
 -- include: digits
 
--- `content` has kind, queue, priority, max_attempts, timeout_ms, retention_ms, fingerprint, payload, zone.
+-- `content` has kind, queue, priority, max_attempts, timeout_ms, retention_ms, fingerprint, payload, zone; headers, if any.
 -- The origin is a pair: half of one is a fault of the caller and refused before anything is written.
 local function write_job(job_id, content, schedule_id, tick, manual_schedule_id)
   if (schedule_id == '') ~= (tick == '') then error('half a periodic origin') end
@@ -11,7 +11,7 @@ local function write_job(job_id, content, schedule_id, tick, manual_schedule_id)
     'max_attempts', content.max_attempts, 'timeout_ms', content.timeout_ms, 'retention_ms', content.retention_ms,
     'fingerprint', content.fingerprint, 'enqueued_at_ms', now_text, 'available_at_ms', now_text,
     'periodic_schedule_id', schedule_id, 'periodic_tick_ms', tick, 'manual_schedule_id', manual_schedule_id,
-    'payload', content.payload, 'zone', content.zone)
+    'payload', content.payload, 'zone', content.zone, 'headers', content.headers or '{}')
 end
 
 -- Where a job stands in its queue: when it may run, less a head start for its priority; nil where that is no priority.

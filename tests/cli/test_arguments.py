@@ -10,42 +10,12 @@ from pathlib import Path
 import pytest
 
 from headgate import __version__
-from headgate.cli.main import main
-from headgate.cli.node import check_host
+from headgate.cli.api import check_host
 from headgate.errors import InvalidRequest
+from tests.cli.conftest import Ended, check_refused
 from tests.support.commands import run_to_end, server_lives
 
 PASSWORD = "correct-horse-battery"
-
-
-Ended = tuple[int, list[str]]
-
-
-@pytest.fixture
-def ended(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Exit code and output of a command that starts nothing, without the time that a process takes to start."""
-    monkeypatch.chdir(folder)
-
-    def run(*arguments: str) -> Ended:
-        with pytest.raises(SystemExit) as caught:
-            main([*arguments])
-        code = caught.value.code
-        printed = "".join(capsys.readouterr())
-        # The interpreter prints a text and ends with 1.
-        return (1, [*printed.splitlines(), code]) if isinstance(code, str) else (int(code or 0), printed.splitlines())
-
-    return run
-
-
-def check_refused(ended: Ended, folder: Path, *words: str) -> None:
-    """One line says why, and nothing was begun."""
-    code, lines = ended
-    assert code == 1
-    assert len(lines) == 1, lines
-    assert lines[0].startswith("headgate: ")
-    for word in words:
-        assert word in lines[0]
-    assert list(folder.iterdir()) == []
 
 
 def test_version_and_help_are_printed(folder: Path, program: tuple[str, ...]) -> None:
@@ -53,11 +23,11 @@ def test_version_and_help_are_printed(folder: Path, program: tuple[str, ...]) ->
     code, lines = run_to_end("--help", cwd=folder, program=program)
     assert code == 0
     assert lines[0].startswith("usage: headgate ")
-    for command in ("serve", "demo"):
-        assert any(line.startswith(f"    {command} ") for line in lines)
+    for command in ("serve", "scheduler", "worker", "explain", "demo"):
+        assert any(re.match(rf"    {command}( |$)", line) for line in lines)
 
 
-@pytest.mark.parametrize("command", ["serve", "demo"])
+@pytest.mark.parametrize("command", ["serve", "scheduler", "worker", "explain", "demo"])
 def test_each_command_explains_itself(ended: Callable[..., Ended], command: str) -> None:
     code, lines = ended(command, "--help")
     assert code == 0
@@ -78,6 +48,12 @@ def test_no_arguments_end_with_2_and_the_usage(folder: Path, program: tuple[str,
         ("serve", "--port", "http"),
         ("demo", "--seconds", "soon"),
         ("demo", "--redis", "redis://localhost"),
+        ("scheduler", "--port", "0"),
+        ("worker",),
+        ("worker", "--app", "jobs:app", "--concurrency", "0"),
+        ("worker", "--app", "jobs:app", "--concurrency", "10001"),
+        ("worker", "--app", "jobs:app", "--shutdown-grace", "-1"),
+        ("explain",),
     ],
 )
 def test_wrong_arguments_end_with_2_and_the_usage(
@@ -128,6 +104,16 @@ def test_a_bad_url_is_refused_without_its_password(ended: Callable[..., Ended], 
 
 def test_a_refusal_has_no_traceback_and_no_secret(folder: Path) -> None:
     code, lines = run_to_end("serve", "--port", "0", "--redis", f"http://:{PASSWORD}@localhost", cwd=folder)
+    check_refused((code, lines), folder, "redis_url")
+    assert PASSWORD not in lines[0]
+
+
+@pytest.mark.parametrize("command", ["serve", "scheduler"])
+def test_so_is_one_of_the_environment(
+    ended: Callable[..., Ended], folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("HEADGATE_REDIS_URL", f"http://:{PASSWORD}@localhost")
+    code, lines = ended(command)
     check_refused((code, lines), folder, "redis_url")
     assert PASSWORD not in lines[0]
 

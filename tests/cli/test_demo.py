@@ -18,8 +18,13 @@ import pytest
 from tests.cli.conftest import Start
 from tests.support.commands import HEADGATE, Answer, Command, call, environment, server_lives, short_folder, wait_for
 
+RUN = (r"every-3s +job failed ", r"every-3s +job completed .* attempt 2", r"catch-up +job completed ")
 READY = r"^Ctrl-C ends it\."
 TICK = re.compile(r"\d\d:\d\d:\d\d\.\d  (\S+) +(\w+/\w+) +(\d+) ms late(?:  job (\S+))?")
+JOB = re.compile(
+    r"\d\d:\d\d:\d\d\.\d  (\S+|\(by hand\)) +job (completed|failed|handed back) +(\d+) ms long"
+    r"  attempt (\d+)(?:, [\w: ]+)?"
+)
 RANGE = re.compile(r" {12}discarded: \d\d:\d\d:\d\d\.\d( to \d\d:\d\d:\d\d\.\d)?")
 
 
@@ -73,7 +78,7 @@ def show() -> Iterator[Show]:
         demo.line(READY)
         hello = [*demo.lines]
         answers = {line: run_curl(line) for line in commands_in(hello, "curl")}
-        for pattern in ("every-3s  enqueued/accepted", "poison    skipped/quarantined", "discarded: "):
+        for pattern in ("every-3s  enqueued/accepted", "poison    skipped/quarantined", "discarded: ", *RUN):
             demo.line(pattern)
         by_redis_cli = None
         if shutil.which("redis-cli"):
@@ -134,10 +139,20 @@ def test_its_account_shows_what_ran_what_was_skipped_and_what_was_discarded(show
         assert (job is not None) == outcome.startswith("enqueued/")
         assert job is None or job.startswith(f"sched-{schedule}-")
     for line in show.account:
-        assert not line or line.startswith("-- ") or TICK.fullmatch(line) or RANGE.fullmatch(line), line
+        known = any(pattern.fullmatch(line) for pattern in (TICK, JOB, RANGE))
+        assert not line or line.startswith("-- ") or known, line
     ranges = [position for position, line in enumerate(show.account) if RANGE.fullmatch(line)]
     assert ranges
     assert all(TICK.fullmatch(show.account[position - 1]) for position in ranges), "a range stands below its tick"
+
+
+def test_its_account_shows_jobs_that_run_fail_and_take_long(show: Show) -> None:
+    jobs = [match.groups() for line in show.account if (match := JOB.fullmatch(line))]
+    assert {job[1] for job in jobs if job[0] == "catch-up"} >= {"completed"}
+    assert all(int(job[2]) >= 1_900 for job in jobs if job[:2] == ("catch-up", "completed")), "one is slow"
+    assert {(job[1], job[3]) for job in jobs if job[0] == "every-3s"} >= {("failed", "1"), ("completed", "2")}
+    assert not any(job[0] == "poison" for job in jobs), "what is barred does not run"
+    assert ("(by hand)", "completed") in {job[:2] for job in jobs}, "the curl line made one"
 
 
 def test_ctrl_c_ends_it_with_a_goodbye(show: Show) -> None:
@@ -164,6 +179,8 @@ def test_its_time_is_up_when_it_says_so_and_the_printed_command_goes_on(folder: 
         listed = call("GET", f"{address}/api/v1/periodic").body
         assert {schedule["id"] for schedule in listed["schedules"]} >= {"every-3s", "poison", "on-hold"}
         wait_for(lambda: call("GET", f"{address}/readyz").status == 200)
+        enqueued = call("POST", f"{address}/api/v1/periodic/on-hold/run", headers={"Idempotency-Key": "k"}).body
+        wait_for(lambda: call("GET", f"{address}/api/v1/jobs/{enqueued['job_id']}").body["state"] == "completed")
         assert serve.end() == 0
 
 

@@ -35,11 +35,13 @@ class Command:
         lines: what it has printed so far, whole lines only, as far as it was read.
     """
 
-    def __init__(self, *arguments: str, cwd: Path, program: Sequence[str] = HEADGATE) -> None:
+    def __init__(
+        self, *arguments: str, cwd: Path, program: Sequence[str] = HEADGATE, env: Mapping[str, str] | None = None
+    ) -> None:
         self._child = subprocess.Popen(
             [*program, *arguments],
             cwd=cwd,
-            env=environment(),
+            env=environment() | dict(env or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -125,8 +127,8 @@ class Answer(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """What a command is started with: this source, and nothing that would hide an output that is not flushed."""
-    ours = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    """What a command is started with: this source, no other store, and nothing that would hide a missing flush."""
+    ours = {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "HEADGATE_REDIS_URL")}
     return ours | {"PYTHONPATH": str(ROOT)}
 
 

@@ -24,16 +24,12 @@ from headgate.store.leases import Heartbeat
 from tests.support.worlds import World
 
 
-class SchedulerProcess:
-    """A child that schedules for a world."""
+class Child:
+    """A module of the tests as a process, which says ``started`` when it is; its output line by line."""
 
-    def __init__(self, world: World, *, credulous: bool = False) -> None:
+    def __init__(self, module: str, *arguments: str) -> None:
         self._child = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tests.support.process", world.url, world.namespace),
-                msgspec.json.encode(world.settings).decode(),
-                *(["credulous"] if credulous else []),
-            ],
+            [sys.executable, "-m", module, *arguments],
             cwd=Path(__file__).parents[2],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -71,6 +67,15 @@ class SchedulerProcess:
             self._child.kill()
         out, _ = self._child.communicate(timeout=10)
         return "".join(self.log) + out
+
+
+class SchedulerProcess(Child):
+    """A child that schedules for a world."""
+
+    def __init__(self, world: World, *, credulous: bool = False) -> None:
+        settings = msgspec.json.encode(world.settings).decode()
+        options = ["credulous"] if credulous else []
+        super().__init__("tests.support.process", world.url, world.namespace, settings, *options)
 
 
 class CredulousDuty(Duty):
