@@ -79,13 +79,13 @@ class Scheduler:
             LeaseLost: another process has the duty.
             StoreError: the store did not answer, refused, or holds something foreign.
         """
-        token, limit = self.duty.token, self._store.settings.sweep_limit
-        page = self.page = await self._store.ticks.due(token, limit)
+        token = self.duty.token
+        page = self.page = await self._store.ticks.due(token, self._store.settings.sweep_limit)
         received = time.monotonic()
         sweep = Sweep(page, self._unrecorded)
         failures = await self._fire_all(token, sweep.batches(), page.now_ms)
         failures += await self._fire_none(token, page, sweep)
-        if len(page.rows) >= limit:
+        if page.full:
             return 0.0
         self._unrecorded.clear()  # all that is due was decided; the rest was deleted meanwhile
         seconds = math.inf if sweep.due_next_ms is None else (sweep.due_next_ms - page.now_ms) / 1000

@@ -4,8 +4,8 @@
 -- KEYS     1 namespace root; touches duty, due, failing, and the records of the schedules it reads
 -- ARGV     1 lease token, 2 limit
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
---          {now, 'ok', due next ('' = nothing), {ids that cannot be read}, {row, …}}; a row is id, spec, on_missed,
---          backfill_limit, next_run_ms, anchor_ms, last_tick_ms, revision, payload_bytes
+--          {now, 'ok', due next ('' = nothing), {ids that cannot be read}, {row, …}, entries looked at}; a row is id,
+--          spec, on_missed, backfill_limit, next_run_ms, anchor_ms, last_tick_ms, revision, payload_bytes
 -- Fails    a foreign type in place of the due index: nothing done. In place of a record, or of what says where it stands:
 --          that schedule is put off by a minute and named. An entry that its record contradicts is put right or removed.
 -- Repeat:  harmless
@@ -37,7 +37,8 @@ local function readable(row)
   return not row.err and row[1] and row[7] and row[4] and (row[4] == '' or tonumber(row[4]))
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', key_due(), '-inf', now_text, 'LIMIT', 0, ARGV[2])) do
+local ids = redis.call('ZRANGEBYSCORE', key_due(), '-inf', now_text, 'LIMIT', 0, ARGV[2])
+for _, id in ipairs(ids) do
   local row = redis.pcall('HMGET', key_schedule(id), unpack(FIELDS))
   local next_run = row[4]
   if not readable(row) then
@@ -52,4 +53,4 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', key_due(), '-inf', now_text, 'LI
     rows[#rows + 1] = row
   end
 end
-return {now_text, 'ok', earliest_due('(' .. now_text), unreadable, rows}
+return {now_text, 'ok', earliest_due('(' .. now_text), unreadable, rows, #ids}

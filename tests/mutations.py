@@ -212,8 +212,8 @@ MUTATIONS = (
     Mutation(
         "a standby is there when the lease ends",
         "headgate/duty.py",
-        "wait_ms = min(wait_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)",
-        "pass",
+        "return min(self._settings.heartbeat_ms, heartbeat.lease_left_ms + _EXPIRY_SLACK_MS)",
+        "return self._settings.heartbeat_ms",
         "tests/integration/test_duty.py",
     ),
     Mutation(

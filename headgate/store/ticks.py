@@ -41,12 +41,14 @@ class DuePage(msgspec.Struct, frozen=True):
         due_next_ms: when the first schedule that is not due yet will be; None when none waits.
         unreadable: ids whose record holds a foreign type; they were put off by a minute.
         rows: the due schedules, oldest first.
+        full: as many entries were looked at as were asked for: more may be due.
     """
 
     now_ms: int
     due_next_ms: int | None
     unreadable: list[str]
     rows: list[DueRow]
+    full: bool = False
 
 
 class Unrecorded(NamedTuple):
@@ -80,12 +82,13 @@ class Ticks:
         """
         now, word, *found = await self._scripts.call("due", token, limit)
         check_lease(word)
-        upcoming, unreadable, rows = found
+        upcoming, unreadable, rows, looked_at = found
         return DuePage(
             now_ms=int(now),
             due_next_ms=int(upcoming) if upcoming else None,
             unreadable=unreadable,
             rows=[DueRow(*row) for row in rows],
+            full=looked_at >= limit,
         )
 
     async def fire(self, token: str, batch: Sequence[PlannedFire]) -> list[str]:

@@ -55,6 +55,21 @@ async def test_whatever_a_field_holds_no_other_schedule_is_delayed_or_loses_a_jo
     await moved.store.leases.overview()
 
 
+async def test_a_page_with_an_entry_that_is_no_due_schedule_is_not_taken_for_the_last(moved: World) -> None:
+    """Else the due ones behind it would wait for a heartbeat."""
+    world = World(moved.url, moved.namespace, settings=Settings(sweep_limit=2), moved=True)
+    for schedule_id in "bc":
+        await world.put(schedule_id)
+    await world.client.zadd(world.keys("due"), {"gone": 1})
+    scheduler = world.scheduler()
+    await world.own_the_duty(scheduler)
+    await world.advance(MINUTE)
+    assert await scheduler.sweep() == 0
+    await scheduler.sweep()
+    assert len(await world.queued()) == 2
+    await world.close()
+
+
 @pytest.mark.parametrize("priority", ["high", "nan", "1e300"])
 async def test_a_tick_that_failed_for_its_priority_is_queued_once_that_is_mended(moved: World, priority: str) -> None:
     """Nothing of the failed try may look like a job that was queued."""
