@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
-from anyio.abc import TaskStatus
 
 from headgate.app import Headgate
 from headgate.connect import check_server, connect, connect_pubsub, safe_url
@@ -95,19 +94,21 @@ async def running(node: Node, app: Headgate, **options: Any) -> AsyncIterator[No
     """
     await node.check_store()
     app.relocate(node.url, node.namespace)
-    over = anyio.Event()
+    begun, over = anyio.Event(), anyio.Event()
 
-    async def run(*, task_status: TaskStatus[None]) -> None:
-        with anyio.CancelScope(shield=True):
+    async def run() -> None:
+        with anyio.CancelScope() as scope:
             async with app.run(**options):
+                scope.shield = True
                 log_event(logging.INFO, "app.running", namespace=node.namespace)
-                task_status.started()
+                begun.set()
                 await over.wait()
                 log_event(logging.INFO, "app.ending", namespace=node.namespace)
 
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
         try:
-            await tasks.start(run)
+            await begun.wait()
             yield
         finally:
             over.set()

@@ -5,12 +5,18 @@ from __future__ import annotations
 import signal
 import time
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from headgate import Headgate
+from headgate.cli.node import Node, running
 from headgate.models import Job, JobRequest
+from headgate.settings import Settings
 from tests.cli.conftest import SECRET, Ended, Start, check_refused
 from tests.cli.test_serve_redis import PASSWORD
 from tests.support.commands import HEADGATE, Command, run_to_end
@@ -105,7 +111,7 @@ async def test_it_runs_so_many_at_once_and_no_more(start: Start, folder: Path, w
 async def test_a_job_that_runs_may_finish_within_the_grace_and_none_is_begun(
     start: Start, folder: Path, world: World
 ) -> None:
-    running = await enqueue(world, "wait", {"note": SECRET})
+    held = await enqueue(world, "wait", {"note": SECRET})
     command = start(*worker_of(world))
     command.line(r"^attempt 1 waits$")
     command.send(signal.SIGTERM)
@@ -113,31 +119,31 @@ async def test_a_job_that_runs_may_finish_within_the_grace_and_none_is_begun(
     late = await enqueue(world, "greet", {"name": "late"})
     (folder / "go").touch()
     assert command.wait() == 0
-    assert (await job(world, running)).state == "completed"
+    assert (await job(world, held)).state == "completed"
     assert (await job(world, late)).state == "available"
 
 
 async def test_a_job_that_outlasts_the_grace_is_handed_back_without_an_attempt_counted(
     start: Start, folder: Path, world: World
 ) -> None:
-    running = await enqueue(world, "wait")
+    held = await enqueue(world, "wait")
     command = start(*worker_of(world, "--shutdown-grace", "0.05"))
     command.line(r"^attempt 1 waits$")
     sent = time.monotonic()
     assert command.end() == 0
     assert time.monotonic() - sent < 2
-    returned = await job(world, running)
+    returned = await job(world, held)
     assert (returned.state, returned.attempt, returned.crash_attempt) == ("available", 0, 0)
     (folder / "go").touch()
     second = start(*worker_of(world))
     second.line(r"^attempt 1 waits$")
     second.line(r"^done$")
     assert second.end() == 0
-    assert (await job(world, running)).state == "completed"
+    assert (await job(world, held)).state == "completed"
 
 
 async def test_a_second_signal_ends_it_at_once(start: Start, world: World) -> None:
-    running = await enqueue(world, "wait")
+    held = await enqueue(world, "wait")
     command = start(*worker_of(world))
     command.line(r"^attempt 1 waits$")
     command.send(signal.SIGTERM)
@@ -146,7 +152,26 @@ async def test_a_second_signal_ends_it_at_once(start: Start, world: World) -> No
     command.send(signal.SIGTERM)
     assert command.wait() == 128 + signal.SIGTERM
     assert time.monotonic() - sent < 1
-    assert (await job(world, running)).state == "running", "until its lease ends"
+    assert (await job(world, held)).state == "running", "until its lease ends"
+
+
+async def test_an_application_that_is_still_starting_is_cancelled_with_its_context() -> None:
+    class Starting(Headgate):
+        @asynccontextmanager
+        async def run(self, **_: Any) -> AsyncIterator[Headgate]:
+            await anyio.sleep_forever()
+            yield self
+
+    class Ready(Node):
+        async def check_store(self) -> None:
+            pass
+
+    node = Ready("redis://localhost", "default", Settings())
+    with anyio.move_on_after(0.01) as scope:
+        async with running(node, Starting()):
+            pytest.fail("it never started")
+    assert scope.cancelled_caught
+    await node.close()
 
 
 async def test_it_leaves_no_connection_open_when_it_ends(folder: Path, world: World) -> None:
