@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, Unpack
 
 import anyio
+from redis.asyncio import Redis
 
 from headgate.connect import check_server, connect, connect_pubsub
 from headgate.embedded import EmbeddedStore
@@ -237,12 +238,13 @@ class Headgate:
         async with self, AsyncExitStack() as stack:
             await self._write_declared()
             clients = [connect(self._open_url, self.settings), connect_pubsub(self._open_url, self.settings)]
-            for client in clients:
-                stack.push_async_callback(client.aclose)
+            stack.push_async_callback(_close, clients)
             own = Store(clients[0], self.namespace, settings=self.settings, pieces=self._pieces)
             async with anyio.create_task_group() as tasks:
+                scheduling = anyio.CancelScope()
                 if scheduler:
-                    tasks.start_soon(Scheduler(own, Wakeups(clients[1], self.namespace), self._hooks).run)
+                    contender = Scheduler(own, Wakeups(clients[1], self.namespace), self._hooks)
+                    tasks.start_soon(_run_within, scheduling, contender.run)
                 working = self._worker(own, Wakeups(clients[1], self.namespace, channel="ready"), queues, concurrency)
                 if worker:
                     tasks.start_soon(working.run)
@@ -251,6 +253,7 @@ class Headgate:
                 except Exception as error:  # noqa: BLE001 - raised below, as it is and not in a group
                     failure = error
                 finally:
+                    scheduling.cancel()  # gives the lease up at once, whatever the jobs still need
                     with anyio.move_on_after(shutdown_grace, shield=True):
                         await working.drain()
                     tasks.cancel_scope.cancel()
@@ -290,3 +293,14 @@ class Headgate:
         actor = self._registry.get(job.kind)
         if actor is not None:
             actor.check(job.payload)
+
+
+async def _run_within(scope: anyio.CancelScope, run: Callable[[], Awaitable[None]]) -> None:
+    with scope:
+        await run()
+
+
+async def _close(clients: Sequence[Redis]) -> None:
+    with anyio.CancelScope(shield=True):  # the usual way here may be a cancellation
+        for client in clients:
+            await client.aclose()

@@ -17,19 +17,18 @@ if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
     raise RuntimeError(f"HEADGATE_TEST_ALL_STORES is set, and this machine has only {AVAILABLE}")
 
 
-_MEASURED: list[str] = []
-
-
 @pytest.fixture
-def measured(server: PrivateServer) -> Callable[[str], None]:
+def measured(server: PrivateServer, record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Say a figure that the run is to print at its end."""
-    return lambda line: _MEASURED.append(f"{line} ({server.kind})")
+    return lambda line: record_property("measured", f"{line} ({server.kind})")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _MEASURED:
+    reports = terminalreporter.stats.get("passed", [])
+    lines = [text for report in reports for name, text in report.user_properties if name == "measured"]
+    if lines:
         terminalreporter.section("measured")
-        for line in _MEASURED:
+        for line in sorted(lines):
             terminalreporter.line(line)
 
 

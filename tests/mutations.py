@@ -224,6 +224,20 @@ MUTATIONS = (
         "tests/lua/test_jobs.py",
     ),
     Mutation(
+        "claim: what a worker says of a job is fenced",
+        "lua/lib/claimed.lua",
+        "job[1] == 'running' and job[2] == number",
+        "true",
+        "tests/lua/test_attempts.py",
+    ),
+    Mutation(
+        "hooks: the marker goes by what the content was before them",
+        "lua/lib/enqueue_tick.lua",
+        "content = after_hooks(content, decision)",
+        "content = after_hooks(content, decision); schedule.content = content",
+        "tests/integration/test_hooks.py",
+    ),
+    Mutation(
         "plan: a queued tick that lacks its event comes first",
         "headgate/planning.py",
         "if row.last_tick_ms and (last_tick_ms := int(row.last_tick_ms)) > anchor_ms:",
@@ -275,7 +289,7 @@ def first_failure(mutation: Mutation, folder: Path) -> str:
     target.write_text(source.replace(mutation.old, mutation.new))
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", *mutation.tests.split(), "-q", "-x", "-k", "not redis"),
+            *(sys.executable, "-m", "pytest", *mutation.tests.split(), "-q", "-x", "-n", "0", "-k", "not redis"),
             *("-p", "no:cacheprovider", "--timeout", "60"),
         ],
         cwd=copy,

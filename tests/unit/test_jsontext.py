@@ -90,7 +90,7 @@ def test_the_order_of_keys_makes_no_difference(value: dict[str, int]) -> None:
         float("inf"),
         -float("inf"),
         {"a": [float("nan")]},
-        object(),
+        pytest.param(object(), id="object"),
         print,
         {("a", "b"): 1},
         {None: 1},
