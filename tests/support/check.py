@@ -39,12 +39,16 @@ async def check_trail(world: World, schedule_id: str, *, since_ms: int, until_ms
 async def commands(world: World, names: Iterable[str] = ()) -> int:
     """How many commands the server has run, scripts' own included; of these names only, if any are given.
 
-    What clients do when they connect is not counted: when they do it is their affair.
+    What clients do when they connect is not counted, nor calls of scripts: a script's first is two, since it is loaded.
     """
     stats = await world.client.info("commandstats")
     wanted = {f"cmdstat_{name}" for name in names}
     return sum(
         row["calls"]
         for name, row in stats.items()
-        if (name in wanted if wanted else not name.startswith(("cmdstat_client", "cmdstat_select", "cmdstat_info")))
+        if (
+            name in wanted
+            if wanted
+            else not name.startswith(("cmdstat_client", "cmdstat_select", "cmdstat_info", "cmdstat_eval"))
+        )
     )
