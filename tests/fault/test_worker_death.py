@@ -181,14 +181,14 @@ async def test_jobs_outlive_a_store_that_vanishes_for_longer_than_their_leases(o
 
     try:
         async with app.run(scheduler=False):
-            ids = [await enqueue(world, sleep_ms=sleep_ms) for sleep_ms in (500, 1500, 2200, 2800)]
+            ids = [await enqueue(world, sleep_ms=sleep_ms) for sleep_ms in (500, 2000, 4000, 5500)]
 
             async def all_begun() -> bool:
                 return len(begun) == 4
 
             await wait_until(all_begun)
             own_server.signal(signal.SIGSTOP)
-            back = time.monotonic() + 2
+            back = time.monotonic() + 5
 
             async def away_long_enough() -> bool:
                 return time.monotonic() >= back

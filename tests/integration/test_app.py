@@ -474,13 +474,16 @@ async def test_a_job_of_an_unknown_kind_waits_visibly_uncounted_and_not_hot(
         async with app.run(scheduler=False):
             job_id = (await app.enqueue("unknown", max_attempts=1)).job_id
             for claims in range(1, 5):
-                while True:
-                    job = await reaches(here, job_id, "retryable")
-                    if await here.client.hget(here.keys("job", job_id), "claim") == str(claims):
-                        break
-                assert (job.attempt, job.crash_attempt, job.last_error) == (0, 0, "NoActor")
-                assert job.started_at_ms is not None
-                assert job.available_at_ms > job.started_at_ms, "it would be claimed again at once"
+                record: dict[str, str] = {}
+
+                async def handed_back(claims: int = claims, record: dict[str, str] = record) -> bool:
+                    record.update(await here.client.hgetall(here.keys("job", job_id)))
+                    return record["state"] == "retryable" and int(record["claim"]) >= claims
+
+                await wait_until(handed_back)
+                assert (record["attempt"], record["crash_attempt"], record["last_error"]) == ("0", "0", "NoActor")
+                # Else it would be claimed again at once.
+                assert int(record["available_at_ms"]) > int(record["started_at_ms"])
                 await due_now(here, job_id)
             await reaches(here, (await app.enqueue("known")).job_id, "completed")
     assert caplog.text.count("job.no_actor") == 1
