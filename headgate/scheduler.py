@@ -30,6 +30,8 @@ _IN_FLIGHT: Final = 2
 """Fires under way at once: the server works on one while the next is planned and packed."""
 _RETRY_SECONDS: Final = 1.0
 """After a sweep with failures, look again no later than the first of them may be tried again."""
+_NEWS_SECONDS: Final = 0.02
+"""How much earlier than planned something must be due to be news: less is the jitter of two answers."""
 _MAX_REMEMBERED: Final = 10_000
 
 
@@ -220,7 +222,7 @@ class Scheduler:
                 continue
             if heartbeat.due_next_ms is not None:
                 due_in = (heartbeat.due_next_ms - heartbeat.now_ms) / 1000
-                if time.monotonic() + due_in < self._wake_at:
+                if time.monotonic() + due_in + _NEWS_SECONDS < self._wake_at:
                     self._wake.set()
             if heartbeat.granted:
                 self._wake.set()
