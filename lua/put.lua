@@ -42,7 +42,8 @@ local revision = redis.call('HINCRBY', key_meta(), 'revision', 1)
 if created then
   redis.call('PERSIST', key_events(id))
   redis.call('PERSIST', key_manual(id))
-  redis.call('HSET', record, 'id', id, 'created_at_ms', now_text, 'paused', paused, 'last_tick_ms', '')
+  -- The instant that it counts from: the caller read store time a moment ago, and a tick may have passed since.
+  redis.call('HSET', record, 'id', id, 'created_at_ms', anchor, 'paused', paused, 'last_tick_ms', '')
 end
 if ARGV[7] ~= '' then
   local from, upto = string.match(ARGV[8], '^(%d+),(%d+)$')
