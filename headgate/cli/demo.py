@@ -24,7 +24,6 @@ from headgate.cli.arguments import to_port, to_seconds
 from headgate.cli.demo_app import MEANING, ON_HOLD, POISON, app
 from headgate.cli.node import Node, open_node, running, until_signalled
 from headgate.errors import StoreUnavailable
-from headgate.log import LOGGER
 from headgate.models import Event, JobRequest
 from headgate.runner import CallNext, Job
 from headgate.store import Store
@@ -58,8 +57,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 async def _run(options: argparse.Namespace) -> None:
-    logging.basicConfig(level=logging.WARNING, format="-- %(message)s --")
-    LOGGER.addFilter(lambda record: getattr(record, "headgate_event", "") != "job.failed")  # which _tell says
+    handler = logging.StreamHandler()
+    handler.addFilter(lambda record: getattr(record, "headgate_event", "") != "job.failed")  # which _tell says
+    logging.basicConfig(level=logging.WARNING, format="-- %(message)s --", handlers=[handler])
     told: list[str] = []
     app.middleware(partial(_tell, told))
     async with (
