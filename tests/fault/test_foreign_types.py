@@ -11,7 +11,9 @@ import logging
 import pytest
 
 from headgate.errors import StoreError
+from headgate.missed import Plan
 from headgate.scheduler import Scheduler
+from headgate.store.ticks import PlannedFire
 from tests.support.check import check_trail
 from tests.support.worlds import START_MS, World, running, wait_until
 
@@ -163,3 +165,18 @@ async def test_a_queued_tick_gets_its_event_before_later_ticks_are_planned(moved
     assert (oldest["tick_ms"], oldest["reason"]) == (queued, "replayed")
     assert (newest["tick_ms"], newest["reason"]) == (later, "accepted")
     await check_trail(moved, "a", since_ms=START_MS, until_ms=later)
+
+
+async def test_a_due_index_spoilt_between_reading_and_firing_stops_the_call_before_its_first_write(
+    moved: World,
+) -> None:
+    scheduler = await three_schedules(moved)
+    tick = await moved.advance(MINUTE)
+    page = await moved.store.ticks.due(scheduler.duty.token, 10)
+    await moved.client.delete(moved.keys("due"))
+    await moved.client.sadd(moved.keys("due"), "foreign")
+    batch = [PlannedFire(row, Plan((tick,), None, tick + MINUTE)) for row in page.rows]
+    with pytest.raises(StoreError):
+        await moved.store.ticks.fire(scheduler.duty.token, batch)
+    assert await moved.events("a") == []
+    assert await moved.queued() == []
