@@ -167,7 +167,7 @@ async def test_a_queued_tick_gets_its_event_before_later_ticks_are_planned(moved
     await check_trail(moved, "a", since_ms=START_MS, until_ms=later)
 
 
-async def test_a_due_index_spoilt_between_reading_and_firing_stops_the_call_before_its_first_write(
+async def test_a_due_index_spoilt_before_the_fire_stops_the_call_before_its_first_write(
     moved: World,
 ) -> None:
     scheduler = await three_schedules(moved)
