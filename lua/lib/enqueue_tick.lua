@@ -28,7 +28,7 @@ local function queued_before(schedule, tick, job_id)
   end
   marker_made = marker_key
   if redis.call('EXISTS', key_job(job_id)) == 0 then return nil end
-  redis.call('HGET', key_job(job_id), 'id')
+  redis.call('HGET', key_job(job_id), 'id')  -- raises where the key holds something else: that is no job, queued or not
   return 'replayed'
 end
 
