@@ -30,13 +30,19 @@ PATTERNS: Final = {
     "gaps": "gaps:%s",  # zset, record: ranges that did not run, newest 100
     "manual": "manual:%s",  # list, history: newest 100 manual runs
     "job": "job:%s",  # hash, record: one job
-    "available": "queue:%s:available",  # zset, record: job id -> when, less a head start for priority
-    "running": "queue:%s:running",  # zset, record: job id -> when its lease ends
-    "retryable": "queue:%s:retryable",  # zset, record: job id -> when it is to be tried again
+    "queues": "queues",  # zset, record: every queue that was used, score 0
+    "queue": "queue:%s",  # hash, record: limits, pause and tokens of a queue
+    "state": "queue:%s:%s",  # zset, record: the jobs of a queue in a state, by when they are to be looked at
+    "deadlines": "deadlines:%s",  # zset, record: unfinished jobs of a queue that have a deadline, by it
+    "unique": "unique:%s",  # string, record of its job: the job that holds a unique key, and until when
     "quarantine": "quarantine",  # hash, record: fingerprint -> why, since when
+    "barred": "barred",  # zset, record: every quarantined fingerprint, score 0
+    "quarantined": "quarantined:%s",  # zset, record: jobs of a fingerprint that were set aside -> since
+    "releasing": "releasing",  # zset, record: released fingerprints whose jobs are not all back yet
     "idem_run": "idem:run:%s/%s",  # string, answer: schedule id (which has no slash), idempotency key
     "idem_jobs": "idem:jobs:%s",  # string, answer: idempotency key
     "process": "process:%s",  # hash, lease: a live process
+    "processes": "processes",  # zset, record: process id -> until when it counts as alive
     "wake": "wake",  # channel: a schedule was written, or a duty given up
     "ready": "ready",  # channel: the name of a queue that has got a job
 }
