@@ -40,11 +40,13 @@ class Bench(msgspec.Struct, frozen=True):
         client: for calls, made as the product makes it.
         pubsub: for wake-ups.
         about: server, version and durability, for the heading.
+        url: for processes that connect by themselves.
     """
 
     client: Redis
     pubsub: Redis
     about: str
+    url: str
 
     def store(self, namespace: str) -> Store:
         """The product's store of one namespace."""
@@ -208,7 +210,7 @@ async def _clients(url: str, durability: str) -> AsyncIterator[Bench]:
     client, pubsub = connect(url, Settings()), connect_pubsub(url, Settings())
     try:
         info = await check_server(client)
-        yield Bench(client, pubsub, f"{info.kind} {info.version}, {durability}")
+        yield Bench(client, pubsub, f"{info.kind} {info.version}, {durability}", url)
     finally:
         with anyio.CancelScope(shield=True):
             await client.aclose()
