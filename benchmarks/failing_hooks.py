@@ -19,8 +19,6 @@ from benchmarks import harness
 from benchmarks.harness import Bench
 from headgate.hooks import Enqueueing, Hooks
 from headgate.models import Event, ScheduleDefinition
-from headgate.scheduler import Scheduler
-from headgate.store.wakeups import Wakeups
 
 _PAYLOAD_BYTES: Final = 40
 _SETTLE_S: Final = 2.5
@@ -66,7 +64,7 @@ async def _lateness(bench: Bench, namespace: str, options: argparse.Namespace, *
     for number in range(failing):
         await store.schedules.put(f"bad-{number}", ScheduleDefinition(kind="report", spec="@every:1000"))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(Scheduler(store, Wakeups(bench.pubsub, namespace), _hooks()).run)
+        tasks.start_soon(harness.schedule, bench.scheduler(namespace, _hooks()))
         first_ms = math.ceil(time.time() + _SETTLE_S) * 1000
         await harness.sleep_until(first_ms / 1000 + options.seconds + _TRAIL_S)
         tasks.cancel_scope.cancel()

@@ -18,7 +18,10 @@ from redis.asyncio import Redis
 
 from headgate.connect import check_server, connect, connect_pubsub, safe_url
 from headgate.embedded import EmbeddedStore
+from headgate.heart import Heart
+from headgate.hooks import Hooks
 from headgate.models import ScheduleDefinition
+from headgate.process import running_process
 from headgate.scheduler import Scheduler
 from headgate.settings import Settings
 from headgate.store import Store
@@ -52,9 +55,11 @@ class Bench(msgspec.Struct, frozen=True):
         """The product's store of one namespace."""
         return Store(self.client, namespace)
 
-    def scheduler(self, namespace: str) -> Scheduler:
-        """The product's scheduler of one namespace; the caller runs it."""
-        return Scheduler(self.store(namespace), Wakeups(self.pubsub, namespace))
+    def scheduler(self, namespace: str, hooks: Hooks | None = None) -> Scheduler:
+        """The product's scheduler of one namespace; the caller has it run by `schedule`."""
+        store = self.store(namespace)
+        heart = Heart(store.leases, store.settings, duties=("scheduler",))
+        return Scheduler(store, Wakeups(self.pubsub, namespace), heart, hooks)
 
 
 class Counters(msgspec.Struct, frozen=True):
@@ -175,6 +180,12 @@ async def read_events(client: Redis, keys: Keys, count: int) -> list[list[str]]:
                 pipe.lrange(keys("events", f"s-{number}"), 0, -1)
             found += await pipe.execute()
     return found
+
+
+async def schedule(scheduler: Scheduler) -> None:
+    """Run a scheduler under its heart, as a process does, until cancelled."""
+    async with running_process(scheduler.heart, [scheduler.run]):
+        await anyio.sleep_forever()
 
 
 async def sleep_until(moment: float) -> None:

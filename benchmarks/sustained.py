@@ -45,7 +45,7 @@ async def _measure(options: argparse.Namespace) -> None:
         store = bench.store(namespace)
         await harness.write_schedules(store, options.schedules, f"@every:{_INTERVAL_MS}", payload_bytes=_PAYLOAD_BYTES)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(bench.scheduler(namespace).run)
+            tasks.start_soon(harness.schedule, bench.scheduler(namespace))
             first_ms = math.ceil(time.time() + _SETTLE_S) * 1000
             busy = await _counted(bench, first_ms / 1000 - 0.5, options.seconds)
             await anyio.sleep(_TRAIL_S)

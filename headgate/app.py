@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, Unpack
@@ -20,13 +20,14 @@ from headgate.connect import check_server, connect, connect_pubsub
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
 from headgate.handles import Jobs, Schedules
+from headgate.heart import Heart
 from headgate.hooks import AfterHook, BeforeHook, Hooks
 from headgate.models import Enqueued, JobRequest, ScheduleDefinition
 from headgate.names import check_queue, check_schedule_id
 from headgate.options import JobOptions, ScheduleOptions
+from headgate.process import Service, contending, running_process
 from headgate.registry import Registry
 from headgate.runner import Middleware
-from headgate.scheduler import Scheduler
 from headgate.settings import Settings
 from headgate.spec import parse_spec
 from headgate.store import Store
@@ -234,33 +235,31 @@ class Headgate:
             raise InvalidRequest("queues must be a list of names", field="queues")
         for queue in queues or ():
             check_queue(queue)
-        failure: Exception | None = None
-        async with self, AsyncExitStack() as stack:
+        async with self:
             await self._write_declared()
-            clients = [connect(self._open_url, self.settings), connect_pubsub(self._open_url, self.settings)]
-            stack.push_async_callback(_close, clients)
-            own = Store(clients[0], self.namespace, settings=self.settings, pieces=self._pieces)
-            async with anyio.create_task_group() as tasks:
-                scheduling = anyio.CancelScope()
-                if scheduler:
-                    contender = Scheduler(own, Wakeups(clients[1], self.namespace), self._hooks)
-                    tasks.start_soon(_run_within, scheduling, contender.run)
-                working = self._worker(own, Wakeups(clients[1], self.namespace, channel="ready"), queues, concurrency)
-                if worker:
-                    tasks.start_soon(working.run)
-                try:
-                    yield self
-                except Exception as error:  # noqa: BLE001 - raised below, as it is and not in a group
-                    failure = error
-                finally:
-                    scheduling.cancel()  # gives the lease up at once, whatever the jobs still need
-                    with anyio.move_on_after(shutdown_grace, shield=True):
-                        await working.drain()
-                    tasks.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+            own, listening = self._connections_of_its_own()
+            heart, services = Heart(own.leases, self.settings), list[Service]()
+            if scheduler:
+                heart, services = contending(own, Wakeups(listening, self.namespace), self._hooks)
+            working = None
+            if worker:
+                ready = Wakeups(listening, self.namespace, channel="ready")
+                working = self._worker(own, ready, queues, concurrency, heart.process_id)
+                heart.about = working.about
+            async with running_process(heart, services, working, grace=shutdown_grace):
+                yield self
 
-    def _worker(self, store: Store, wakeups: Wakeups, queues: Sequence[str] | None, concurrency: int) -> Worker:
+    def _connections_of_its_own(self) -> tuple[Store, Redis]:
+        """For scheduling and working: the program's own calls never hold them up. Closed with the store."""
+        assert self._stack is not None
+        client, pubsub = connect(self._open_url, self.settings), connect_pubsub(self._open_url, self.settings)
+        self._stack.push_async_callback(client.aclose)
+        self._stack.push_async_callback(pubsub.aclose)
+        return Store(client, self.namespace, settings=self.settings, pieces=self._pieces), pubsub
+
+    def _worker(
+        self, store: Store, wakeups: Wakeups, queues: Sequence[str] | None, concurrency: int, process_id: str = ""
+    ) -> Worker:
         return Worker(
             store,
             wakeups,
@@ -268,6 +267,7 @@ class Headgate:
             queues=self._registry.queues if queues is None else queues,
             concurrency=concurrency,
             middleware=self._middleware,
+            process_id=process_id,
         )
 
     async def _write_declared(self) -> None:
@@ -293,14 +293,3 @@ class Headgate:
         actor = self._registry.get(job.kind)
         if actor is not None:
             actor.check(job.payload)
-
-
-async def _run_within(scope: anyio.CancelScope, run: Callable[[], Awaitable[None]]) -> None:
-    with scope:
-        await run()
-
-
-async def _close(clients: Sequence[Redis]) -> None:
-    with anyio.CancelScope(shield=True):  # the usual way here may be a cancellation
-        for client in clients:
-            await client.aclose()

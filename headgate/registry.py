@@ -93,6 +93,11 @@ class Registry:
         return self._actors.get(kind)
 
     @property
+    def kinds(self) -> list[str]:
+        """The kinds that have an actor."""
+        return sorted(self._actors)
+
+    @property
     def queues(self) -> list[str]:
         """The queues that actors were declared for, each once."""
         return sorted({actor.queue for actor in self._actors.values()})

@@ -15,8 +15,8 @@ from typing import Final
 
 import anyio
 
-from headgate.duty import Duty
 from headgate.errors import HeadgateError, LeaseLost, StoreError
+from headgate.heart import Heart
 from headgate.hooks import HookedBatch, Hooks
 from headgate.log import log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
@@ -41,18 +41,23 @@ class Scheduler:
     Args:
         store: the namespace to schedule for.
         wakeups: where writes are announced.
+        heart: contends for the duty ``scheduler``; the caller keeps it.
         hooks: what an application has to say of its ticks; without any, payloads never leave the store.
 
     Attributes:
+        heart: as given.
+        duty: its scheduler duty.
         page: what the last sweep read; None before the first.
     """
 
-    def __init__(self, store: Store, wakeups: Wakeups, hooks: Hooks | None = None) -> None:
-        self.duty = Duty(store.leases, "scheduler", store.settings)
+    def __init__(self, store: Store, wakeups: Wakeups, heart: Heart, hooks: Hooks | None = None) -> None:
+        self.heart = heart
+        self.duty = heart.duty("scheduler")
         self._store = store
         self._wakeups = wakeups
         self._hooks = hooks or Hooks()
         self.page: DuePage | None = None
+        self._beaten = heart.watch()
         self._wake = Wakeup()
         self._mend = Wakeup()
         self._wake_at = 0.0
@@ -60,16 +65,13 @@ class Scheduler:
         self._unrecorded: dict[str, Unrecorded] = {}
 
     async def run(self) -> None:
-        """Contend and sweep until cancelled; then give the lease up, so that a standby takes over at once."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self.duty.keep)
-                tasks.start_soon(self._listen)
-                tasks.start_soon(self._heed_heartbeats)
-                tasks.start_soon(self._mend_indexes)
-                await self._sweep_for_ever()
-        finally:
-            await self.duty.resign()
+        """Sweep while the duty is this process's, until cancelled; the heart keeps the lease and gives it up."""
+        async with anyio.create_task_group() as tasks:
+            backoff = Backoff(self._store.settings.backoff_min_ms, self._store.settings.backoff_max_ms)
+            tasks.start_soon(self._wakeups.follow, self._heed, backoff)
+            tasks.start_soon(self._heed_heartbeats)
+            tasks.start_soon(self._mend_indexes)
+            await self._sweep_for_ever()
 
     async def sweep(self) -> float:
         """One bounded pass over what is due now, all of it under the lease that it began with.
@@ -195,38 +197,28 @@ class Scheduler:
                 attempts, first_ms = (earlier.attempts, earlier.first_ms) if earlier else (0, now_ms)
                 self._unrecorded[row.id] = Unrecorded(plan.ticks[0], attempts + 1, first_ms)
 
-    async def _listen(self) -> None:
-        """Turn announcements into wake-ups. Without them, everything still happens a heartbeat later."""
-        backoff = Backoff(self._store.settings.backoff_min_ms, self._store.settings.backoff_max_ms)
-        while True:
-            try:
-                async for what in self._wakeups.listen():
-                    if backoff.failures:
-                        log_event(logging.INFO, "wakeups.recovered")
-                        backoff.reset()
-                    if what == "duty":
-                        self.duty.nudge()
-                    else:
-                        self._wake.set()
-            except Exception as error:  # noqa: BLE001 - hints only: without them all goes on, a little later
-                if backoff.failures == 0:
-                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
-                    log_event(logging.WARNING, "wakeups.failed", code=code)
-                await anyio.sleep(backoff.next_ms() / 1000)
+    def _heed(self, what: str) -> None:
+        if what == "duty":
+            self.heart.nudge()
+        else:
+            self._wake.set()
 
     async def _heed_heartbeats(self) -> None:
         """Wake up for what a heartbeat saw and no sweep could know."""
         while True:
-            heartbeat = await self.duty.next_heartbeat()
-            if not heartbeat.held:
+            await self._beaten.wait(math.inf)
+            heartbeat = self.heart.last
+            assert heartbeat is not None
+            standing = heartbeat.duties.get(self.duty.name)
+            if standing is None or not standing.held:  # none: the heart has resigned
                 continue
             if heartbeat.due_next_ms is not None:
                 due_in = (heartbeat.due_next_ms - heartbeat.now_ms) / 1000
                 if time.monotonic() + due_in + _NEWS_SECONDS < self._wake_at:
                     self._wake.set()
-            if heartbeat.granted:
+            if standing.granted:
                 self._wake.set()
-            if heartbeat.granted or not heartbeat.index_whole:
+            if standing.granted or not heartbeat.index_whole:
                 self._mend.set()
 
     async def _mend_indexes(self) -> None:

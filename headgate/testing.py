@@ -31,6 +31,7 @@ from headgate.app import Headgate
 from headgate.connect import connect, connect_pubsub, translated
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
+from headgate.heart import Heart
 from headgate.models import Event
 from headgate.scheduler import Scheduler
 from headgate.settings import MAX_EVENTS_PAGE, MAX_INSTANT_MS
@@ -60,8 +61,11 @@ do
     stop = math.min(goal, tonumber(stop or goal))
     for _, queue in ipairs({{QUEUES}}) do
       local after = '(' .. string.format('%.0f', now)
-      local retry = redis.call('ZRANGEBYSCORE', key_retryable(queue), after, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-      stop = math.min(stop, tonumber(retry or stop))
+      for _, state in ipairs({{'retryable', 'scheduled'}}) do
+        local waiting = key_state(queue, state)
+        local first = redis.call('ZRANGEBYSCORE', waiting, after, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+        stop = math.min(stop, tonumber(first or stop))
+      end
     end
     if stop > now then
       now = stop
@@ -191,7 +195,7 @@ class MovedWorld:
         """Go to what is due next, or to the goal, and sweep there; whether anything was due."""
         if time.monotonic() >= self._beat_at:
             self._beat_at = time.monotonic() + _LEASE_MS / 3000
-            await self._scheduler.duty.beat()
+            await self._scheduler.heart.beat()
         await self._scheduler.sweep()
         page = self._scheduler.page
         assert page is not None
@@ -229,7 +233,8 @@ async def moved_world(app: Headgate, *, start: datetime | int | None = None) -> 
         with translated():
             await client.mset({store.keys.root + key: start_ms for key in (_CLOCK, _GOAL)})
         await stack.enter_async_context(_opened_on(url, app))
-        scheduler = Scheduler(store, Wakeups(pubsub, app.namespace), app._hooks)  # noqa: SLF001 - the facade's own kit
+        heart = Heart(store.leases, settings, duties=("scheduler",))
+        scheduler = Scheduler(store, Wakeups(pubsub, app.namespace), heart, app._hooks)  # noqa: SLF001 - the facade's own kit
         worker = app._worker(app.store, Wakeups(pubsub, app.namespace, channel="ready"), None, 1)  # noqa: SLF001 - as above
         yield MovedWorld(app, client, scheduler, worker, start_ms)
 

@@ -21,6 +21,7 @@ import msgspec
 
 from headgate.errors import HeadgateError, StoreUnavailable
 from headgate.identity import new_process_id
+from headgate.jsontext import canonical
 from headgate.log import LOGGER, log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.registry import Actor, Registry
@@ -56,6 +57,7 @@ class Worker:
         queues: which queues, the more urgent first.
         concurrency: most jobs at once.
         middleware: wrapped around each attempt, the first outermost.
+        process_id: what jobs are claimed under; an id of its own unless given.
     """
 
     def __init__(
@@ -67,11 +69,12 @@ class Worker:
         queues: Sequence[str],
         concurrency: int,
         middleware: Sequence[Middleware] = (),
+        process_id: str = "",
     ) -> None:
         self._store = store
         self._wakeups = wakeups
         self._registry = registry
-        self._id = new_process_id()
+        self._id = process_id or new_process_id()
         self._queues = list(queues)
         self._concurrency = concurrency
         self._middleware = middleware
@@ -85,8 +88,8 @@ class Worker:
         """Work until cancelled; then hand what runs back, without an attempt counted."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._renew_for_ever)
-            tasks.start_soon(self._listen)
-            backoff = Backoff(self._settings.backoff_min_ms, self._settings.backoff_max_ms)
+            tasks.start_soon(self._wakeups.follow, self._heed, self._new_backoff())
+            backoff = self._new_backoff()
             while not self._draining:
                 seconds = await self._admit(tasks, backoff)
                 if seconds > 0:
@@ -115,6 +118,15 @@ class Worker:
         self._wake.set()
         while self._running:
             await self._idle.wait(_LOOK_AT_LEAST_EVERY_S)
+
+    def about(self) -> dict[str, str]:
+        """What the process record says of it: queues and kinds as JSON lists, how much it may run and runs."""
+        return {
+            "queues": canonical(sorted(self._queues)),
+            "kinds": canonical(self._registry.kinds),
+            "concurrency": str(self._concurrency),
+            "running": str(len(self._running)),
+        }
 
     async def _admit(self, tasks: anyio.abc.TaskGroup, backoff: Backoff) -> float:
         """Claim what fits. Returns how long to wait, at most, before the next time."""
@@ -249,19 +261,12 @@ class Worker:
                 if each.claim in lost and each in self._running and not each.lost:
                     self._lose(each)
 
-    async def _listen(self) -> None:
-        backoff = Backoff(self._settings.backoff_min_ms, self._settings.backoff_max_ms)
-        while True:
-            try:
-                async for what in self._wakeups.listen():
-                    backoff.reset()
-                    if what == "subscribed" or what in self._queues:
-                        self._wake.set()
-            except Exception as error:  # noqa: BLE001 - hints only: without them all goes on, a little later
-                if backoff.failures == 0:
-                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
-                    log_event(logging.WARNING, "wakeups.failed", code=code)
-                await anyio.sleep(backoff.next_ms() / 1000)
+    def _heed(self, what: str) -> None:
+        if what == "subscribed" or what in self._queues:
+            self._wake.set()
+
+    def _new_backoff(self) -> Backoff:
+        return Backoff(self._settings.backoff_min_ms, self._settings.backoff_max_ms)
 
 
 def _wait_ms(before: int, longest_ms: int) -> int:

@@ -1,33 +1,38 @@
 #!lua flags=allow-oom
--- heartbeat: one call a process: renew or try for a duty, be seen, learn what is due next.
+-- heartbeat: one call a process: renew or try for its duties, be seen, learn what is due next.
 --
--- KEYS     1 namespace root; touches duty, epoch, process, due, paused, schedules
--- ARGV     1 duty, 2 lease token, 3 the process's token before that, or ''; 4 life of the lease in ms, 5 process id,
---          6 life of the process record in ms, 7… fields and values of the process record
--- Returns  {now, 'held' | 'granted' | 'taken', epoch, lease left in ms (-1 = a lease without an end, made by others),
---          due next ('' = nothing), index}; index is 'whole', or 'short' when fewer schedules stand in the due and
---          paused indexes than exist
--- Fails    a foreign type in place of the lease, the epoch or the process record: nothing is granted. In place of an
---          index: it counts as short.
--- Repeat:  harmless: a token that holds the lease already is told so. Renewing is PEXPIRE alone, which a full store takes.
+-- KEYS     1 namespace root; touches duty, epoch, process, processes, due, paused, schedules
+-- ARGV     1 process id, 2 life of a lease in ms, 3 life of the process record in ms, 4 number of duties; then for each
+--          its name, a lease token, the process's token before that, or ''; then fields and values of the process record
+-- Returns  {now, due next ('' = nothing), index, {state, epoch, lease left in ms (-1 = a lease without an end, made by
+--          others)}, …}; index is 'whole', or 'short' when fewer schedules stand in the due and paused indexes than
+--          exist; a duty's state is 'held', 'granted', 'taken', or 'unusable'
+-- Fails    a foreign type in place of a lease, or what is no number in place of its epoch: that duty is unusable and not
+--          granted; the others are. In place of an index: it counts as short. In place of the process record or of
+--          processes: the process is not seen there.
+-- Repeat:  harmless: a token that holds a lease already is told so. Renewing is PEXPIRE alone, which a full store takes.
 -- include: clock
 -- include: earliest
 
-local duty, token, life = key_duty(ARGV[1]), ARGV[2], ARGV[4]
-local epoch = redis.call('GET', key_epoch(ARGV[1])) or '0'
-redis.call('HSET', key_process(ARGV[5]), 'seen_at_ms', now_text, unpack(ARGV, 7))
-redis.call('PEXPIRE', key_process(ARGV[5]), ARGV[6])
+local process, life, duties = ARGV[1], ARGV[2], tonumber(ARGV[4])
 
-local holder, state = redis.call('GET', duty), 'taken'
--- A late heartbeat may have got the lease for the token that its process gave up meanwhile: the process still has it.
-local own_before = holder and ARGV[3] ~= '' and holder == ARGV[3]
-if holder == token then
-  redis.call('PEXPIRE', duty, life)
-  state = 'held'
-elseif (not holder or own_before) and string.match(epoch, '^%d+$') then
-  redis.call('SET', duty, token, 'PX', life)
-  epoch = string.format('%.0f', redis.call('INCR', key_epoch(ARGV[1])))
-  state = 'granted'
+local function contend(name, token, before)
+  local holder, state = redis.pcall('GET', key_duty(name)), 'taken'
+  -- A late heartbeat may have got the lease for the token that its process gave up meanwhile: the process still has it.
+  local own_before = holder and before ~= '' and holder == before
+  if type(holder) == 'table' then
+    state = 'unusable'
+  elseif holder == token then
+    redis.call('PEXPIRE', key_duty(name), life)
+    state = 'held'
+  elseif not holder or own_before then
+    -- The epoch first: should it refuse, nothing is granted.
+    state = type(redis.pcall('INCR', key_epoch(name))) == 'number' and 'granted' or 'unusable'
+    if state == 'granted' then redis.call('SET', key_duty(name), token, 'PX', life) end
+  end
+  local epoch = redis.pcall('GET', key_epoch(name))
+  epoch = type(epoch) == 'string' and string.match(epoch, '^%d+$') or '0'
+  return {state, epoch, redis.call('PTTL', key_duty(name))}
 end
 
 local function count(key)
@@ -36,7 +41,13 @@ local function count(key)
 end
 local found, due_next = pcall(earliest_due, '-inf')
 local indexed = count(key_due()) + count(key_paused())
-return {
-  now_text, state, epoch, redis.call('PTTL', duty), found and due_next or '',
-  indexed < count(key_schedules()) and 'short' or 'whole',
-}
+local answer = {now_text, found and due_next or '', indexed < count(key_schedules()) and 'short' or 'whole'}
+for at = 5, 2 + 3 * duties, 3 do
+  answer[#answer + 1] = contend(ARGV[at], ARGV[at + 1], ARGV[at + 2])
+end
+
+-- Being seen must never cost a lease, whatever stands in place of these keys.
+redis.pcall('HSET', key_process(process), 'seen_at_ms', now_text, unpack(ARGV, 5 + 3 * duties))
+redis.pcall('PEXPIRE', key_process(process), ARGV[3])
+redis.pcall('ZADD', key_processes(), string.format('%.0f', now + tonumber(ARGV[3])), process)
+return answer

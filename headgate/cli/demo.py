@@ -79,7 +79,7 @@ async def _run(options: argparse.Namespace) -> None:
                     "-- only now does the scheduler start: what was missed until now follows each schedule's policy --",
                     flush=True,
                 )
-                await node.scheduler.run()
+                await node.schedule()
             tasks.cancel_scope.cancel()
     print(*told, sep="\n")
     _say_goodbye(options.data_dir, urlsplit(address).port)

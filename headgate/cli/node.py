@@ -19,7 +19,7 @@ from headgate.embedded import EmbeddedStore
 from headgate.errors import StoreUnavailable
 from headgate.log import log_event
 from headgate.pacing import Backoff
-from headgate.scheduler import Scheduler
+from headgate.process import contending, running_process
 from headgate.settings import Settings
 from headgate.store import Store
 from headgate.store.wakeups import Wakeups
@@ -35,7 +35,8 @@ class Node:
         self._clients = [connect(url, settings), connect(url, settings), connect_pubsub(url, settings)]
         serving, scheduling, listening = self._clients
         self.store = Store(serving, namespace, settings=settings)
-        self.scheduler = Scheduler(Store(scheduling, namespace, settings=settings), Wakeups(listening, namespace))
+        self._scheduling = Store(scheduling, namespace, settings=settings)
+        self._wakeups = Wakeups(listening, namespace)
 
     async def check_store(self) -> None:
         """Wait for the store's first answer, then say what weakens it; raises `StoreUnsupported`."""
@@ -52,6 +53,11 @@ class Node:
             for warning in info.warnings:
                 log_event(logging.WARNING, "store.warning", detail=warning)
             return
+
+    async def schedule(self) -> None:
+        """Contend and schedule until cancelled."""
+        async with running_process(*contending(self._scheduling, self._wakeups)):
+            await anyio.sleep_forever()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -78,7 +84,7 @@ async def schedule(node: Node) -> None:
     """Schedule until cancelled; raises `StoreUnsupported`."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(node.check_store)
-        await node.scheduler.run()
+        await node.schedule()
 
 
 @asynccontextmanager

@@ -1,7 +1,8 @@
-"""Leases: one atomic call to renew or try for a duty, one to give it up, one to look."""
+"""Leases: one atomic call to renew or try for duties, one to give them up, one to look."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -10,7 +11,40 @@ from headgate.errors import LeaseLost
 from headgate.models import DutyState
 from headgate.store.scripts import Scripts
 
-DUTIES: Final = ("scheduler",)
+DUTIES: Final = ("scheduler", "reclaimer")
+
+
+class Bid(msgspec.Struct, frozen=True):
+    """What a process asks for a duty.
+
+    Attributes:
+        duty: its name.
+        token: whose the lease is to be.
+        before: the process's token before that, which a late heartbeat may have got the lease for; or "".
+    """
+
+    duty: str
+    token: str
+    before: str = ""
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How a process stands with a duty.
+
+    Attributes:
+        held: the lease is this token's, granted now or before.
+        granted: it was granted by this call.
+        epoch: leases granted so far.
+        lease_left_ms: how long the lease still lasts, whoever has it; a duration. None for one without an end, which
+            Headgate never makes.
+        usable: false while a foreign value stands in place of the lease or its epoch: nobody is granted it.
+    """
+
+    held: bool
+    granted: bool
+    epoch: int
+    lease_left_ms: int | None
+    usable: bool
 
 
 class Heartbeat(msgspec.Struct, frozen=True):
@@ -18,22 +52,15 @@ class Heartbeat(msgspec.Struct, frozen=True):
 
     Attributes:
         now_ms: store time.
-        held: the lease is this token's, granted now or before.
-        granted: it was granted by this call.
-        epoch: leases granted so far.
-        lease_left_ms: how long the lease still lasts, whoever has it; a duration. None for one without an end, which
-            Headgate never makes.
         due_next_ms: the earliest entry of the due index, which may be overdue; None when nothing waits.
         index_whole: every schedule stands in an index.
+        duties: by name, those that were asked for.
     """
 
     now_ms: int
-    held: bool
-    granted: bool
-    epoch: int
-    lease_left_ms: int | None
     due_next_ms: int | None
     index_whole: bool
+    duties: dict[str, Standing]
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,30 +82,39 @@ class Leases:
         self._scripts = scripts
 
     async def heartbeat(
-        self, duty: str, token: str, ttl_ms: int, process_id: str, about: dict[str, str], *, before: str = ""
+        self, process_id: str, bids: Sequence[Bid], about: Mapping[str, str], *, ttl_ms: int
     ) -> Heartbeat:
-        """Renew the lease if it is `token`'s, take it if it is free or `before`'s; register the process either way.
+        """Renew each lease that is its token's, take each that is free or its `before`'s; register the process.
 
-        A repeat is harmless: a token that has the lease is told so. A renewed lease lasts `ttl_ms` from the store's
-        now; the process record twice that.
+        Atomic; a repeat is harmless: a token that has the lease is told so. A lease, renewed or new, lasts `ttl_ms`
+        from the store's now; the process record twice that.
         """
+        asked = [text for bid in bids for text in (bid.duty, bid.token, bid.before)]
         fields = [text for pair in about.items() for text in pair]
-        now, state, epoch, left, due, index = await self._scripts.call(
-            "heartbeat", duty, token, before, ttl_ms, process_id, ttl_ms * 2, *fields
+        now, due, index, *standings = await self._scripts.call(
+            "heartbeat", process_id, ttl_ms, ttl_ms * 2, len(bids), *asked, *fields
         )
         return Heartbeat(
             now_ms=int(now),
-            held=state != "taken",
-            granted=state == "granted",
-            epoch=int(epoch),
-            lease_left_ms=left if left >= 0 else None,
             due_next_ms=int(due) if due else None,
             index_whole=index == "whole",
+            duties={bid.duty: _standing(*row) for bid, row in zip(bids, standings, strict=True)},
         )
 
-    async def release(self, duty: str, token: str, process_id: str) -> bool:
-        """Give the lease up if it is `token`'s, wake whoever waits for it, and forget the process."""
-        return bool(await self._scripts.call("release", duty, token, process_id))
+    async def release(self, process_id: str, tokens: Mapping[str, str], *, forget: bool) -> list[str]:
+        """Give up the leases that are these tokens', and wake whoever waits for one; atomic.
+
+        Args:
+            process_id: whose they are.
+            tokens: by duty.
+            forget: remove the process as well, which ends.
+
+        Returns:
+            The duties that were given up.
+        """
+        pairs = [text for pair in tokens.items() for text in pair]
+        released: list[str] = await self._scripts.call("release", process_id, int(forget), *pairs)
+        return released
 
     async def overview(self) -> Overview:
         """Who holds each duty and how far scheduling is behind; by reads alone."""
@@ -98,6 +134,16 @@ def check_lease(word: str) -> None:
     """Raise `LeaseLost` if a script's first word says so."""
     if word == "lost":
         raise LeaseLost("the lease of the scheduler duty belongs to another process now")
+
+
+def _standing(state: str, epoch: str, left_ms: int) -> Standing:
+    return Standing(
+        held=state in {"held", "granted"},
+        granted=state == "granted",
+        epoch=int(epoch),
+        lease_left_ms=left_ms if left_ms >= 0 else None,
+        usable=state != "unusable",
+    )
 
 
 def _duty(name: str, token: str, epoch: str, left_ms: int) -> DutyState:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
+import anyio
 from redis.asyncio import Redis
 
 from headgate.connect import translated
+from headgate.errors import HeadgateError
+from headgate.log import log_event, where_raised
+from headgate.pacing import Backoff
 from headgate.store.keys import Keys
 
 _WAIT_SECONDS: Final = 5.0
@@ -40,3 +45,21 @@ class Wakeups:
                     message = await channel.get_message(timeout=_WAIT_SECONDS)
                 if message is not None:
                     yield "subscribed" if message["type"] == "subscribe" else str(message["data"])
+
+    async def follow(self, heed: Callable[[str], None], backoff: Backoff) -> None:
+        """Hand on what happened, as `listen` says it, until cancelled; with back-off while the connection is broken.
+
+        Nothing else ends it. Without announcements everything still happens, a heartbeat later.
+        """
+        while True:
+            try:
+                async for what in self.listen():
+                    if backoff.failures:
+                        log_event(logging.INFO, "wakeups.recovered")
+                        backoff.reset()
+                    heed(what)
+            except Exception as error:  # noqa: BLE001 - hints only: without them all goes on, a little later
+                if backoff.failures == 0:
+                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                    log_event(logging.WARNING, "wakeups.failed", code=code)
+                await anyio.sleep(backoff.next_ms() / 1000)

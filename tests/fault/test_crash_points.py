@@ -59,13 +59,13 @@ async def prepare(world: World) -> None:
 async def live(world: World, client: Any, steps: list[int]) -> None:
     """One process's life: heartbeat, sweep until nothing is due, let time pass. Takes the steps it has lived off."""
     scheduler = world.scheduler(world.store_on(client))
-    await scheduler.duty.beat()
+    await scheduler.heart.beat()
     while await scheduler.sweep() == 0:
         pass
     while steps:
         await world.advance(steps[0])
         del steps[0]
-        await scheduler.duty.beat()
+        await scheduler.heart.beat()
         while await scheduler.sweep() == 0:
             pass
 

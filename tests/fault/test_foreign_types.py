@@ -109,9 +109,9 @@ async def test_a_foreign_type_that_all_share_stops_the_call_before_its_first_wri
     await moved.client.delete(moved.keys(family))
     if family == "due":
         assert kept
-        assert not (await scheduler.duty.beat()).index_whole, "a lost index shows in the next heartbeat"
+        assert not (await scheduler.heart.beat()).index_whole, "a lost index shows in the next heartbeat"
         await moved.store.schedules.reindex(scheduler.duty.token, "", 200)
-        assert (await scheduler.duty.beat()).index_whole
+        assert (await scheduler.heart.beat()).index_whole
     await scheduler.sweep()
     for schedule_id, queue in (("a", "default"), ("b", "own"), ("c", "default")):
         assert len(await moved.events(schedule_id)) == 1

@@ -19,7 +19,7 @@ async def test_readiness_needs_somebody_on_duty(api: Client, world: World) -> No
     scheduler = world.scheduler()
     await world.own_the_duty(scheduler)
     assert await body_of(await api.get("/readyz")) == {"ready": True, "checks": {"store": "ok", "scheduler": "held"}}
-    await scheduler.duty.resign()
+    await scheduler.heart.resign()
     assert await body_of(await api.get("/readyz"), 503) == vacant
 
 
@@ -36,7 +36,8 @@ async def test_duties_name_the_holder_and_the_backlog(moved_api: Client, moved: 
     await body_of(await moved_api.put(periodic("b"), json=SCHEDULE | {"paused": True}), 201)
     now_ms = await moved.advance(61_000)
     overview = await body_of(await moved_api.get("/api/v1/duties"))
-    (duty,) = overview.pop("duties")
+    duty, reclaimer = overview.pop("duties")
+    assert reclaimer == {"name": "reclaimer", "holder": None, "epoch": 0, "lease_left_ms": None}
     assert overview == {
         "store_time_ms": now_ms,
         "due_next_ms": now_ms - 1_000,
@@ -46,4 +47,4 @@ async def test_duties_name_the_holder_and_the_backlog(moved_api: Client, moved: 
         "failing": 0,
     }
     assert 0 < duty.pop("lease_left_ms") <= moved.settings.lease_ttl_ms
-    assert duty == {"name": "scheduler", "holder": scheduler.duty.process_id, "epoch": 1}
+    assert duty == {"name": "scheduler", "holder": scheduler.heart.process_id, "epoch": 1}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -605,6 +607,55 @@ async def test_an_end_in_the_middle_of_a_claim_costs_nobody_a_lease(here: World)
     for job_id in ids:
         job = await here.store.jobs.get(job_id)
         assert (job.state in ("available", "completed"), job.attempt, job.crash_attempt) == (True, 0, 0)
+
+
+async def test_a_process_is_seen_with_what_it_works_on_until_its_last_job_has_ended(here: World) -> None:
+    """Its duties are given up at once, its record only when nothing runs any more; claims bear its id."""
+    app, began, release = another(here), anyio.Event(), anyio.Event()
+
+    @app.actor("slow", queue="q2")
+    async def slow() -> None:
+        began.set()
+        await release.wait()
+
+    @app.actor("idle", queue="q1")
+    async def idle() -> None: ...
+
+    async def given_up() -> bool:
+        return not await here.client.exists(here.keys("duty", "scheduler"))
+
+    async def watch() -> None:
+        await wait_until(given_up)
+        assert await here.client.zrange(here.keys("processes"), 0, -1) == [process_id]
+        assert await here.client.exists(here.keys("process", process_id))
+        release.set()
+
+    async with anyio.create_task_group() as tasks, app.run(concurrency=3):
+        job_id = (await app.enqueue("slow")).job_id
+        await began.wait()
+        await wait_until(partial(all_seen, here, 1))
+        [process_id] = await here.client.zrange(here.keys("processes"), 0, -1)
+        record = await here.client.hgetall(here.keys("process", process_id))
+        assert (record["queues"], record["kinds"]) == ('["q1","q2"]', '["idle","slow"]')
+        assert (record["concurrency"], record["pid"]) == ("3", str(os.getpid()))
+        assert record["running"] in ("0", "1")
+        assert await here.client.hget(here.keys("job", job_id), "worker") == process_id
+        tasks.start_soon(watch)
+    assert await here.client.exists(here.keys("processes"), here.keys("process", process_id)) == 0
+
+
+async def test_a_process_without_a_worker_tells_of_no_queues(here: World, app: headgate.Headgate) -> None:
+    """Nobody is to wait for it to run a job; one on no duty at all is seen like any other."""
+    for scheduler in (True, False):
+        async with app.run(scheduler=scheduler, worker=False):
+            await wait_until(partial(all_seen, here, 1))
+            [process_id] = await here.client.zrange(here.keys("processes"), 0, -1)
+            record = await here.client.hgetall(here.keys("process", process_id))
+            assert record.keys() == {"host", "pid", "version", "seen_at_ms"}
+
+
+async def all_seen(world: World, count: int) -> bool:
+    return bool(await world.client.zcard(world.keys("processes")) == count)
 
 
 async def test_cancelling_the_program_ends_it_and_hands_its_jobs_back(here: World, app: headgate.Headgate) -> None:

@@ -22,7 +22,7 @@ MINUTE = 60_000
 
 
 async def on_duty(world: World, hooks: Hooks) -> Scheduler:
-    scheduler = Scheduler(world.store, Wakeups(world.client, world.namespace), hooks)
+    scheduler = Scheduler(world.store, Wakeups(world.client, world.namespace), world.heart(), hooks)
     await world.own_the_duty(scheduler)
     return scheduler
 

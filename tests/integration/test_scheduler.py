@@ -103,7 +103,7 @@ async def test_an_idle_scheduler_makes_less_than_one_call_a_second(world: World)
 
 
 async def next_heartbeat(world: World, scheduler: Scheduler) -> None:
-    key = world.keys("process", scheduler.duty.process_id)
+    key = world.keys("process", scheduler.heart.process_id)
     last = await world.client.hget(key, "seen_at_ms")
 
     async def beaten() -> bool:

@@ -359,7 +359,7 @@ async def test_a_full_store_refuses_the_call_before_its_first_write(own_server: 
         for _ in range(2):
             with pytest.raises(StoreFull):
                 await scheduler.sweep()
-        assert (await scheduler.duty.beat()).held, "a full store renews a lease"
+        assert (await scheduler.heart.beat()).duties["scheduler"].held, "a full store renews a lease"
         await world.client.config_set("maxmemory", "0")
         assert await world.record("a") == before
         assert await world.client.exists(world.keys("tick", "a", tick)) == 0

@@ -128,7 +128,7 @@ class History:
 
 async def sweep_with(world: World, scheduler: Scheduler) -> None:
     await world.client.delete(world.keys("duty", "scheduler"))  # whoever had it is gone
-    await scheduler.duty.beat()
+    await scheduler.heart.beat()
     await scheduler.sweep()
 
 

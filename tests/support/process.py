@@ -19,9 +19,10 @@ import anyio
 import msgspec
 
 from headgate.duty import Duty
+from headgate.heart import Heart
 from headgate.settings import Settings
-from headgate.store.leases import Heartbeat
-from tests.support.worlds import World
+from headgate.store.leases import Heartbeat, Leases
+from tests.support.worlds import World, running
 
 
 class Child:
@@ -87,28 +88,33 @@ class CredulousDuty(Duty):
     def trusted(self) -> bool:
         return self._held and not self.refused
 
-    async def beat(self) -> Heartbeat:
-        if self._held or self.refused:
-            await anyio.sleep_forever()
-        return await super().beat()
-
     def lost(self, token: str) -> None:  # noqa: ARG002 - as the real one
         self.refused = True
         print("refused", flush=True)
 
 
+class CredulousHeart(Heart):
+    """Asks no more for a lease that it once got."""
+
+    def __init__(self, leases: Leases, settings: Settings) -> None:
+        super().__init__(leases, settings, duties=("scheduler",))
+        self.credulous = CredulousDuty("scheduler", self.process_id, settings, self.nudge)
+        self._duties = {"scheduler": self.credulous}
+
+    async def beat(self) -> Heartbeat:
+        if self.credulous.trusted or self.credulous.refused:
+            await anyio.sleep_forever()
+        return await super().beat()
+
+
 async def _main(url: str, namespace: str, settings: Settings, *, credulous: bool) -> None:
     world = World(url, namespace, settings=settings)
-    scheduler = world.scheduler()
-    if credulous:
-        scheduler.duty = CredulousDuty(world.store.leases, "scheduler", settings)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(scheduler.run)
+    scheduler = world.scheduler(heart=CredulousHeart(world.store.leases, settings) if credulous else None)
+    async with running(scheduler):
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGUSR1) as signals:
             print("started", flush=True)
             async for number in signals:
                 if number == signal.SIGTERM:
-                    tasks.cancel_scope.cancel()
                     break
                 time.sleep(2 * settings.lease_ttl_ms / 1000)  # noqa: ASYNC251 - blocking the loop is the point
     await world.close()

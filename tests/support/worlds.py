@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
 from redis.asyncio import Redis
 
 from headgate.connect import connect, connect_pubsub
+from headgate.heart import Heart
 from headgate.models import ScheduleDefinition
+from headgate.process import running_process
 from headgate.scheduler import Scheduler
 from headgate.settings import Settings
 from headgate.store import Store
@@ -45,8 +47,11 @@ class World:
         pieces = {"clock": MOVED_CLOCK} if self.moved else None
         return Store(client, self.namespace, settings=self.settings, pieces=pieces)
 
-    def scheduler(self, store: Store | None = None) -> Scheduler:
-        return Scheduler(store or self.store, Wakeups(self._pubsub, self.namespace))
+    def scheduler(self, store: Store | None = None, *, heart: Heart | None = None) -> Scheduler:
+        return Scheduler(store or self.store, Wakeups(self._pubsub, self.namespace), heart or self.heart(store))
+
+    def heart(self, store: Store | None = None, *, duties: Sequence[str] = ("scheduler",)) -> Heart:
+        return Heart((store or self.store).leases, self.settings, duties=duties)
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -74,7 +79,7 @@ class World:
         return [json.loads(text) for text in await self.client.zrange(self.keys("gaps", schedule_id), 0, -1)]
 
     async def queued(self, queue: str = "default") -> list[str]:
-        found: list[str] = await self.client.zrange(self.keys("available", queue), 0, -1)
+        found: list[str] = await self.client.zrange(self.keys("state", queue, "available"), 0, -1)
         return found
 
     # doing
@@ -85,17 +90,16 @@ class World:
 
     async def own_the_duty(self, scheduler: Scheduler) -> None:
         """One heartbeat that must win the lease: for tests that sweep by hand."""
-        assert (await scheduler.duty.beat()).held
+        assert (await scheduler.heart.beat()).duties["scheduler"].held
 
 
 @asynccontextmanager
 async def running(*schedulers: Scheduler) -> AsyncIterator[None]:
-    """Schedulers as tasks, cancelled (and so resigned) at the end."""
-    async with anyio.create_task_group() as tasks:
+    """Schedulers under their hearts, ended (and so resigned) with the context."""
+    async with AsyncExitStack() as stack:
         for scheduler in schedulers:
-            tasks.start_soon(scheduler.run)
+            await stack.enter_async_context(running_process(scheduler.heart, [scheduler.run]))
         yield
-        tasks.cancel_scope.cancel()
 
 
 async def wait_until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 10.0) -> None:
