@@ -14,9 +14,15 @@
     │   └── IdempotencyKeyReused  same key, another request
     ├── NotFound
     │   ├── ScheduleNotFound
-    │   └── JobNotFound
-    ├── Conflict                  lost every race against other writers
+    │   ├── JobNotFound
+    │   ├── QueueNotFound
+    │   └── QuarantineNotFound
+    ├── Conflict                  lost every race against other writers, or what is stored does not go with the request
+    │   ├── IdConflict            the id belongs to a job with other content
+    │   ├── UniqueKeyHeld         another job holds the unique key
+    │   └── JobStateConflict      the job is in no state for that
     ├── Quarantined               the content is barred
+    ├── Backpressure              the queue has as many unfinished jobs as it may
     ├── LeaseLost                 the duty belongs to another process now
     ├── Discard                   raised by an actor: this job is not worth another attempt
     ├── SkipTick                  raised by a before-hook: no job for this tick
@@ -126,16 +132,52 @@ class JobNotFound(NotFound):
     code = "job_not_found"
 
 
+class QueueNotFound(NotFound):
+    """No queue of that name was ever used or told anything."""
+
+    code = "queue_not_found"
+
+
+class QuarantineNotFound(NotFound):
+    """That fingerprint is not quarantined."""
+
+    code = "quarantine_not_found"
+
+
 class Conflict(HeadgateError):
-    """Other writers changed the record each time this one tried."""
+    """Other writers changed the record each time this one tried, or what is stored does not go with the request."""
 
     code = "conflict"
+
+
+class IdConflict(Conflict):
+    """The id that the caller chose belongs to a job with other content."""
+
+    code = "id_conflict"
+
+
+class UniqueKeyHeld(Conflict):
+    """The job cannot come back: another one holds its unique key."""
+
+    code = "unique_key_held"
+
+
+class JobStateConflict(Conflict):
+    """The job is in no state for that; the message says which would do."""
+
+    code = "job_state"
 
 
 class Quarantined(HeadgateError):
     """The fingerprint of kind and payload is barred from being enqueued."""
 
     code = "quarantined"
+
+
+class Backpressure(HeadgateError):
+    """The queue has as many unfinished jobs as it may; try again once some are done."""
+
+    code = "backpressure"
 
 
 class LeaseLost(HeadgateError):

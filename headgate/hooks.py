@@ -7,7 +7,6 @@ too long fails its schedule alone, which stays due. Without hooks, payloads neve
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
@@ -16,16 +15,15 @@ from typing import Any, Final
 import anyio
 import msgspec
 
-from headgate.errors import HeadgateError, HookFailed, InvalidRequest, SkipTick
+from headgate.errors import HeadgateError, HookFailed, SkipTick
 from headgate.jsontext import canonical
 from headgate.log import log_event, where_raised
-from headgate.models import Decision, Enqueued, Outcome, Reason, Schedule
+from headgate.models import Decision, Enqueued, Outcome, Reason, Schedule, check_headers
 from headgate.names import fingerprint, tick_job_id
 from headgate.store import Store
 from headgate.store.ticks import PlannedFire
 
 _SECONDS: Final = 1.0
-_MAX_HEADERS: Final = 64
 
 
 class Trigger(StrEnum):
@@ -163,14 +161,14 @@ class HookedBatch:
 
 
 async def run_now(store: Store, hooks: Hooks, schedule_id: str, *, idempotency_key: str | None) -> Enqueued:
-    """Queue one extra job of a schedule, past the hooks; see `headgate.store.jobs.Jobs.run_now`.
+    """Queue one extra job of a schedule, past the hooks; see `headgate.store.producer.Producer.run_now`.
 
     Raises:
         SkipTick: a before-hook skipped it.
         HookFailed: a before-hook raised, or took too long.
     """
     if not hooks:
-        return await store.jobs.run_now(schedule_id, idempotency_key=idempotency_key)
+        return await store.producer.run_now(schedule_id, idempotency_key=idempotency_key)
     schedule = await store.schedules.get(schedule_id)
     job = Enqueueing(
         schedule=schedule,
@@ -186,7 +184,7 @@ async def run_now(store: Store, hooks: Hooks, schedule_id: str, *, idempotency_k
         raise SkipTick(f"a hook skipped this run of schedule {schedule_id}")
     if decision.word == "fail":
         raise HookFailed(f"a hook failed at this run of schedule {schedule_id}")
-    enqueued = await store.jobs.run_now(schedule_id, idempotency_key=idempotency_key, decision=decision)
+    enqueued = await store.producer.run_now(schedule_id, idempotency_key=idempotency_key, decision=decision)
     if not enqueued.replayed:
         job.job_id = enqueued.job_id
         await hooks.tell([(job, Outcome.ENQUEUED, Reason.ACCEPTED)])
@@ -208,16 +206,12 @@ def _enqueueing(schedule: Schedule, tick_ms: int) -> Enqueueing:
 
 def _content(job: Enqueueing) -> Decision:
     payload = canonical(job.payload)
-    headers: Any = job.headers  # hooks may have put anything there
-    if not isinstance(headers, dict) or len(headers) > _MAX_HEADERS:
-        raise InvalidRequest(f"headers must be at most {_MAX_HEADERS} pairs of text", field="headers")
-    if not all(isinstance(text, str) for pair in headers.items() for text in pair):
-        raise InvalidRequest("headers must be text by name", field="headers")
+    check_headers(job.headers)  # hooks may have put anything there
     return Decision(
         word="go",
         payload=payload,
         fingerprint=fingerprint(job.schedule.kind, payload),
-        headers=json.dumps(headers, ensure_ascii=False, sort_keys=True),
+        headers=canonical(job.headers, field="headers"),
     )
 
 

@@ -7,7 +7,14 @@ import re
 from typing import Final
 
 from headgate.errors import IdempotencyKeyMissing, InvalidRequest
-from headgate.settings import MAX_IDEMPOTENCY_KEY, MAX_JOB_ID, MAX_NAME, MAX_NAMESPACE, MAX_SCHEDULE_ID
+from headgate.settings import (
+    MAX_IDEMPOTENCY_KEY,
+    MAX_JOB_ID,
+    MAX_NAME,
+    MAX_NAMESPACE,
+    MAX_SCHEDULE_ID,
+    MAX_UNIQUE_KEY_BYTES,
+)
 
 TICK_JOB_PREFIX: Final = "sched-"
 """Job ids that only a tick may have; nobody needs to parse one, since the job carries its origin."""
@@ -20,6 +27,9 @@ _ALPHABETS: Final = {
     "job id": (re.compile(r"[A-Za-z0-9._:@{}-]+"), "A-Z a-z 0-9 . _ : @ { } -", MAX_JOB_ID),
     "idempotency key": (re.compile(r"[!-~]+"), "printable ASCII without spaces", MAX_IDEMPOTENCY_KEY),
 }
+
+
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def check_schedule_id(text: str) -> str:
@@ -51,6 +61,38 @@ def check_namespace(text: str) -> str:
 def check_job_id(text: str) -> str:
     """`text`, if it may be a job's id: 1 to 255 of ``[A-Za-z0-9._:@{}-]``; raises `InvalidRequest`."""
     return _checked(text, "job id", "id")
+
+
+def check_caller_job_id(text: str) -> str:
+    """`text`, if a caller may choose it as a job's id.
+
+    Raises:
+        InvalidRequest: it is no job id, cannot be part of a URL, or has the prefix of ticks' jobs.
+    """
+    if text in (".", ".."):  # clients of HTTP resolve such a segment away before they send it
+        raise InvalidRequest(f"job id {text!r} cannot be part of a URL", field="id")
+    if isinstance(text, str) and text.startswith(TICK_JOB_PREFIX):
+        raise InvalidRequest(f"job id {shown(text)} begins with {TICK_JOB_PREFIX}, which only ticks may", field="id")
+    return check_job_id(text)
+
+
+def check_unique_key(text: str) -> str:
+    """`text`, if it may be a unique key: 1 to 255 bytes of UTF-8, all printable; raises `InvalidRequest`."""
+    if not isinstance(text, str):
+        raise InvalidRequest("unique_key must be text", field="unique_key")
+    size = len(text.encode("utf-8", "replace"))
+    if not 1 <= size <= MAX_UNIQUE_KEY_BYTES:
+        raise InvalidRequest(f"unique_key is {size} bytes; the rule is 1 to {MAX_UNIQUE_KEY_BYTES}", field="unique_key")
+    if not text.isprintable():
+        raise InvalidRequest(f"unique_key {shown(text)} has a character that cannot be printed", field="unique_key")
+    return text
+
+
+def check_fingerprint(text: str) -> str:
+    """`text`, if it may be a fingerprint: 32 hex digits in lower case; raises `InvalidRequest`."""
+    if not isinstance(text, str) or not _FINGERPRINT.fullmatch(text):
+        raise InvalidRequest("fingerprint must be 32 hex digits in lower case", field="fingerprint")
+    return text
 
 
 def check_idempotency_key(text: str | None) -> str:

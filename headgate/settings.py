@@ -41,7 +41,20 @@ MAX_CALL_TICKS: Final = 200
 MAX_CALL_BYTES: Final = 1_048_576
 """Payload bytes in one script call, unless a single job is larger."""
 
+MAX_BATCH: Final = 200
+"""Jobs in one request."""
+MAX_BATCH_BYTES: Final = 2_097_152
+"""Payload bytes in one request of several jobs."""
+MAX_UNIQUE_KEY_BYTES: Final = 255
+MAX_HEADERS: Final = 64
+MAX_NOTE: Final = 1_000
+MAX_QUEUE_LIMIT: Final = 1_000_000_000
+
 IDEMPOTENCY_MS: Final = 86_400_000
+ARCHIVE_RETENTION_MS: Final = 7 * 86_400_000
+"""How long a job that did not complete is kept to be looked at."""
+REPEAT_MS: Final = 10_000
+"""How long the repeat of a call whose answer was lost may take to come; a finished job is kept for that long."""
 RETRY_MIN_MS: Final = 1_000
 RETRY_MAX_MS: Final = 60_000
 PRIORITY_STEP_MS: Final = 60_000
@@ -63,6 +76,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         backoff_min_ms: first wait after the store failed; doubled, with jitter, up to `backoff_max_ms`.
         backoff_max_ms: longest such wait.
         history_retention_ms: how long a deleted schedule's events are kept; 0 keeps them for ever.
+        crash_limit: crashes of a job's workers after which its content is quarantined.
+        max_finished: most finished jobs that are kept of a queue, whatever their retention; the oldest go first.
 
     Raises:
         InvalidRequest: a value contradicts another; the message names both.
@@ -75,6 +90,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     backoff_min_ms: int = 100
     backoff_max_ms: int = 5_000
     history_retention_ms: int = 365 * 86_400_000
+    crash_limit: int = 3
+    max_finished: int = 10_000
 
     def __post_init__(self) -> None:
         for field in self.__struct_fields__:

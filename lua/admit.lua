@@ -1,65 +1,88 @@
 #!lua flags=allow-oom
--- admit: jobs for a worker's free capacity, each with a lease and a claim number that fences what the worker says of it.
+-- admit: jobs for a worker's free capacity, past the gate of each queue; each with a lease and a claim number that fences
+-- what the worker says of it.
 --
--- KEYS     1 namespace root; touches of each queue the available, running and retryable sets, and the jobs it moves
+-- KEYS     1 namespace root; touches quarantine, of each queue its record and sets, and the jobs it moves
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
 -- Returns  {now, when to look again ('' = nothing to wait for), {queue, id, claim number, field values …}, …}
--- Fails    a full store takes it: what runs gets finished, and frees memory. A foreign type in place of a queue's sets: that
---          queue is passed over. In place of a job: its entry is removed.
---          Each job is moved by itself, leased before it leaves the available set, so that none is in no set.
+-- Fails    a full store takes it: what runs gets finished, and frees memory. A foreign type in place of a queue's keys: that
+--          queue is passed over. In place of a job: its entry is removed. What does not pass the gate stays where it is;
+--          what is barred is set aside; what is past its deadline is archived.
 -- Repeat:  not harmless (the jobs of a lost answer run only after their leases)
--- include: clock
--- include: digits
--- include: typed
--- include: jobs
+-- include: ending
+-- include: barred
+-- include: gate
+-- include: due_jobs
 
-local capacity, queues = tonumber(ARGV[3]), tonumber(ARGV[4])
-local fields_at = 5 + queues
-local answer, look_again = {now_text, ''}, nil
+local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
+local fields, answer, look_again, bytes = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0
+for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
+local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
 local function wait_for(instant)
-  if instant and (not look_again or tonumber(instant) < look_again) then look_again = tonumber(instant) end
+  if instant and (not look_again or instant < look_again) then look_again = instant end
 end
 
--- Jobs of `set` whose time has come are available again. `crashed`: their lease ended without a word of their worker.
-local function bring_back(queue, set, crashed)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', set, '-inf', now_text, 'LIMIT', 0, capacity)) do
-    local job = redis.pcall('HMGET', key_job(id), 'priority', 'available_at_ms')
-    if not job.err and redis.call('EXISTS', key_job(id)) == 1 then
-      if crashed then redis.pcall('HINCRBY', key_job(id), 'crash_attempt', 1) end
-      redis.call('HSET', key_job(id), 'state', 'available')
-      local since, priority = tonumber(job[2] or '') or now, tonumber(job[1] or '') or 0
-      redis.call('ZADD', key_available(queue), digits(since - priority * PRIORITY_STEP_MS), id)
-    end
-    redis.call('ZREM', set, id)
+local function lease(job)
+  local number = digits(job.claim + 1)
+  if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', number) then
+    return false
   end
-  wait_for(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2])
+  local row = {job.queue, job.id, number}
+  for at = #MOVE_FIELDS + 1, #fields do row[#row + 1] = job.values[at] or '' end
+  for at = 4, #row do bytes = bytes + #row[at] end
+  answer[#answer + 1] = row
+  capacity = capacity - 1
+  return true
 end
 
-local function claim(queue, id)
-  local values = redis.pcall('HMGET', key_job(id), unpack(ARGV, fields_at))
-  local number = redis.call('EXISTS', key_job(id)) == 1 and redis.pcall('HINCRBY', key_job(id), 'claim', 1)
-  if type(number) == 'number' then
-    redis.call('ZADD', key_running(queue), digits(now + ARGV[2]), id)
-    redis.call('HSET', key_job(id), 'state', 'running', 'worker', ARGV[1], 'started_at_ms', now_text)
-    answer[#answer + 1] = {queue, id, number, unpack(values)}
-    capacity = capacity - 1
+-- Whether a lease was given. What got none is out of the way, too.
+local function admit(queue, id)
+  local job = read_job(id, fields)
+  if not job or job.state ~= 'available' or job.queue ~= queue then
+    drop_entry(key_state(queue, 'available'), id)
+  elseif past_deadline(job, now) then
+    finish_as(job, 'archived', 'last_error', 'DeadlineExceeded')
+  elseif barred(job.fingerprint) then
+    set_aside(job)
   else
-    wait_for(now)  -- others may stand behind what was no job
+    return lease(job)
   end
-  redis.call('ZREM', key_available(queue), id)
+  return false
 end
 
-for at = 5, 4 + queues do
-  local queue = ARGV[at]
-  if typed(key_available(queue), 'zset') and typed(key_running(queue), 'zset') and typed(key_retryable(queue), 'zset') then
-    bring_back(queue, key_running(queue), true)
-    bring_back(queue, key_retryable(queue), false)
-    if capacity > 0 then
-      for _, id in ipairs(redis.call('ZRANGE', key_available(queue), 0, capacity - 1)) do claim(queue, id) end
-    end
+-- Leases for as many as there is room for. Returns how many of `waiting` were looked at, and how many got one.
+local function admit_some(queue, waiting, room)
+  local looked_at, taken = 0, 0
+  while taken < room and looked_at < #waiting and bytes < MAX_CALL_BYTES do
+    looked_at = looked_at + 1
+    if admit(queue, waiting[looked_at]) then taken = taken + 1 end
   end
+  return looked_at, taken
 end
+
+local function admit_from(queue)
+  local gate, available = read_gate(queue), key_state(queue, 'available')
+  if not gate or not usable(available) then return end
+  for _, state in ipairs({'scheduled', 'retryable'}) do wait_for(bring_back(queue, state, MAX_CALL_TICKS)) end
+  write_moves()
+  if gate.paused or capacity < 1 then return end
+  local room = math.min(capacity, gate.free, gate.whole_tokens)
+  local window = math.max(room, 1) + LOOK_PAST
+  local waiting = redis.call('ZRANGE', available, 0, window - 1)
+  local looked_at, taken = admit_some(queue, waiting, room)
+  spend_tokens(gate, taken)
+  local rest = #waiting - looked_at
+  if taken < room then
+    if rest > 0 or #waiting == window then wait_for(now) end  -- bytes were the limit, or what is set aside hid others
+  elseif rest > 0 and capacity > 0 and gate.free > taken then
+    -- Half a bucket at once, so that none of it runs over while many workers wait.
+    wait_for(now + refill_ms(gate, math.max(1, math.min(capacity, rest, gate.burst / 2))))
+  end  -- where `max_concurrent` is the limit, whoever finishes one says so
+end
+
+for at = 5, 4 + queues do admit_from(ARGV[at]) end
+write_moves()
 if look_again then answer[2] = digits(look_again) end
 return answer

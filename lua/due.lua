@@ -14,7 +14,7 @@
 -- include: digits
 -- include: earliest
 
-if not holds_duty then return {now_text, 'lost'} end
+if not holds_duty('scheduler') then return {now_text, 'lost'} end
 
 local FIELDS = {
   'spec', 'on_missed', 'backfill_limit', 'next_run_ms', 'anchor_ms', 'last_tick_ms', 'revision', 'payload_bytes', 'paused',

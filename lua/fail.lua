@@ -11,7 +11,7 @@
 -- include: as_read
 -- include: failure
 
-if not holds_duty then return 'lost' end
+if not holds_duty('scheduler') then return 'lost' end
 local id = ARGV[2]
 local found = redis.call('HMGET', key_schedule(id), 'revision', 'next_run_ms', 'last_tick_ms', unpack(FAILURE_FIELDS))
 if not as_read(found, ARGV[3]) then return 'moved' end

@@ -1,58 +1,53 @@
 #!lua flags=allow-oom
--- finish: what became of an attempt.
+-- finish: what became of attempts.
 --
--- KEYS     1 namespace root; touches the job, and its queue's running, retryable and available sets
--- ARGV     1 queue, 2 job id, 3 claim number; 4 'completed', 'failed', 'undecodable', 'cancelled' or 'returned' (to be
---          run by others, without an attempt counted); 5 name of the error or ''; 6 wait before it may run again, in ms
---          (0 = none); 7 life of a record that did not complete, in ms
--- Returns  the job's new state, or 'lost': the claim is not this worker's any more, nothing was done
+-- KEYS     1 namespace root; touches the jobs, their unique keys, and their queues' records and sets
+-- ARGV     for each attempt six: queue, job id, claim number; 'completed', 'failed', 'undecodable', 'cancelled' or
+--          'returned' (to be run by others, without an attempt counted); name of the error or ''; wait before it may run
+--          again, in ms (0 = none)
+-- Returns  of each the job's new state; 'lost': the claim is not this worker's any more, nothing was done; or 'broken': the
+--          set it belongs in is of a foreign type, nothing was done
 -- Fails    types are checked before the first write; a number that the record has lost is taken as the smallest
 -- Repeat:  not harmless (the second answer is 'lost')
--- include: clock
--- include: digits
--- include: typed
--- include: jobs
--- include: claimed
+-- include: ending
 
-local queue, id, verdict = ARGV[1], ARGV[2], ARGV[4]
-local record = key_job(id)
-if not claimed(id, ARGV[3]) then return 'lost' end
-if not (typed(key_running(queue), 'zset') and typed(key_retryable(queue), 'zset') and typed(key_available(queue), 'zset')) then
-  return redis.error_reply('foreign type in place of a queue')
+local left = {}  -- queues that a job left, or came back to
+
+local function retry(job, wait, ...)
+  local run_at = now + wait
+  if past_deadline(job, run_at) then return finish_as(job, 'archived', ...) end
+  return move(job, 'retryable', run_at, 'available_at_ms', digits(run_at), ...)
 end
 
-local function enter(state, ...)
-  redis.call('HSET', record, 'state', state, 'last_error', ARGV[5], ...)
-  redis.call('ZREM', key_running(queue), id)
-  return state
+local function decide(job, verdict, error_name, wait)
+  if verdict == 'returned' then
+    if wait > 0 then return retry(job, wait, 'last_error', error_name) end
+    return make_available(job, 'last_error', error_name)
+  end
+  if verdict ~= 'failed' then return finish_as(job, verdict, 'last_error', error_name) end
+  local attempt = digits(job.attempt + 1)
+  if job.attempt + 1 >= job.max_attempts then
+    return finish_as(job, 'archived', 'last_error', error_name, 'attempt', attempt)
+  end
+  return retry(job, wait, 'last_error', error_name, 'attempt', attempt)
 end
 
--- A finished job leaves its queue's sets; its record stays for as long as it says.
-local function finish_as(state, life)
-  enter(state, 'finished_at_ms', now_text)
-  redis.call('PEXPIRE', record, life)
-  return state
+local function finish(at)
+  local job = read_job(ARGV[at + 1])
+  if not job or job.queue ~= ARGV[at] or job.state ~= 'running' or job.claim ~= ARGV[at + 2] then return 'lost' end
+  local done = decide(job, ARGV[at + 3], ARGV[at + 4], tonumber(ARGV[at + 5]))
+  left[job.queue] = left[job.queue] or job.state
+  if job.state == 'available' then left[job.queue] = 'available' end
+  return done and job.state or 'broken'
 end
 
-local job = redis.call('HMGET', record, 'priority', 'available_at_ms', 'retention_ms', 'max_attempts')
-local function number(at) return tonumber(job[at] or '') or 0 end
-
-local function wait()
-  local instant = digits(now + ARGV[6])
-  redis.call('ZADD', key_retryable(queue), instant, id)
-  return enter('retryable', 'available_at_ms', instant)
+local states = {}
+for at = 1, #ARGV, 6 do states[#states + 1] = finish(at) end
+write_moves()
+-- Others are waiting for a job that came back, and where so many may run at once, for one to end.
+for queue, state in pairs(left) do
+  if state == 'available' or type(redis.pcall('HGET', key_queue(queue), 'max_concurrent')) == 'string' then
+    redis.call('PUBLISH', key_ready(), queue)
+  end
 end
-
-if verdict == 'returned' then
-  if ARGV[6] ~= '0' then return wait() end
-  redis.call('ZADD', key_available(queue), digits(number(2) - number(1) * PRIORITY_STEP_MS), id)
-  redis.call('PUBLISH', key_ready(), queue)
-  return enter('available')
-elseif verdict == 'completed' then
-  return finish_as(verdict, digits(number(3)))
-elseif verdict ~= 'failed' then
-  return finish_as(verdict, ARGV[7])
-end
-local attempt = redis.call('HINCRBY', record, 'attempt', 1)
-if attempt >= number(4) then return finish_as('archived', ARGV[7]) end
-return wait()
+return states

@@ -27,7 +27,7 @@
 -- include: failure
 -- include: fire_tick
 
-if not holds_duty then return {now_text, 'lost'} end
+if not holds_duty('scheduler') then return {now_text, 'lost'} end
 if not (typed(key_due(), 'zset') and typed(key_failing(), 'zset') and typed(key_quarantine(), 'hash')) then
   return {now_text, 'broken'}
 end
@@ -99,6 +99,6 @@ while at <= #ARGV do
   answer[#answer + 1] = ran and result or 'failed/store_error'
   at = at + 8 + 5 * ARGV[at + 7]
 end
-write_ready()
+write_entries()
 if #due > 0 then redis.call('ZADD', key_due(), unpack(due)) end
 return answer

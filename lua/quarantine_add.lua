@@ -1,12 +1,11 @@
 #!lua
--- quarantine_add: bar a fingerprint of kind and payload from being enqueued.
+-- quarantine_add: bar a fingerprint of kind and payload from being enqueued and admitted.
 --
--- KEYS     1 namespace root; touches quarantine
--- ARGV     1 fingerprint, 2 note as a JSON string
+-- KEYS     1 namespace root; touches quarantine and its indexes
+-- ARGV     1 fingerprint, 2 note as a JSON string, 3 why
 -- Returns  1 added, 0 it was barred before (the note is the new one)
 -- Fails    nothing done
 -- Repeat:  harmless
--- include: clock
+-- include: barred
 
-local why = '{"since_ms":' .. now_text .. ',"why":"operator","note":' .. ARGV[2] .. '}'
-return redis.call('HSET', key_quarantine(), ARGV[1], why)
+return bar(ARGV[1], ARGV[3], ARGV[2]) and 1 or 0

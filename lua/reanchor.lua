@@ -11,7 +11,7 @@
 -- include: typed
 -- include: as_read
 
-if not holds_duty then return 'lost' end
+if not holds_duty('scheduler') then return 'lost' end
 local found = redis.call('HMGET', key_schedule(ARGV[2]), 'revision', 'next_run_ms', 'last_tick_ms')
 if not as_read(found, ARGV[3]) or not typed(key_due(), 'zset') then return 'moved' end
 redis.call('HSET', key_schedule(ARGV[2]), 'anchor_ms', ARGV[4], 'next_run_ms', ARGV[5])

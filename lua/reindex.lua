@@ -10,7 +10,7 @@
 -- Repeat:  harmless
 -- include: holds_duty
 
-if not holds_duty then return {'lost'} end
+if not holds_duty('scheduler') then return {'lost'} end
 local from, limit = ARGV[2] == '' and '-' or '(' .. ARGV[2], tonumber(ARGV[3])
 local page = redis.call('ZRANGEBYLEX', key_schedules(), from, '+', 'LIMIT', 0, limit)
 local added = 0

@@ -14,7 +14,7 @@ local lost = {}
 for at = 2, #ARGV, 3 do
   local queue, id = ARGV[at], ARGV[at + 1]
   if claimed(id, ARGV[at + 2]) then
-    redis.pcall('ZADD', key_running(queue), digits(now + ARGV[1]), id)
+    redis.pcall('ZADD', key_state(queue, 'running'), digits(now + ARGV[1]), id)
   else
     lost[#lost + 1] = (at + 1) / 3
   end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,10 +15,9 @@ from headgate.models import PeriodicOrigin
 from headgate.store.scripts import Scripts
 
 _FIELDS: Final = (
-    *("kind", "attempt", "timeout_ms", "periodic_schedule_id", "periodic_tick_ms", "zone", "headers", "payload"),
+    *("kind", "attempt", "timeout_ms", "deadline_ms", "periodic_schedule_id", "periodic_tick_ms", "zone", "headers"),
+    "payload",
 )
-_UNFINISHED_LIFE_MS: Final = 7 * 86_400_000
-"""How long a job that did not complete is kept to be looked at."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,12 +32,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         payload: canonical JSON text.
     """
 
-    number: int
+    number: str
     id: str
     kind: str
     queue: str
     attempt: int
     timeout_ms: int
+    deadline_ms: int | None
     origin: PeriodicOrigin | None
     zone: str
     headers: dict[str, str]
@@ -52,6 +52,21 @@ class Admitted(msgspec.Struct, frozen=True):
     look_again_ms: int | None
 
 
+class Report(NamedTuple):
+    """What became of an attempt.
+
+    Attributes:
+        verdict: ``completed``, ``failed``, ``undecodable``, ``cancelled``, or ``returned``.
+        error: the class of the error, or ''.
+        wait_ms: how long a failed or returned job waits for its next attempt; a duration.
+    """
+
+    claim: Claim
+    verdict: str
+    error: str = ""
+    wait_ms: int = 0
+
+
 class Attempts:
     """The running jobs of one namespace."""
 
@@ -61,8 +76,8 @@ class Attempts:
     async def admit(self, worker: str, queues: Sequence[str], capacity: int, lease_ms: int) -> Admitted:
         """Claim up to `capacity` jobs of these queues, the earlier queues first; one atomic call.
 
-        Jobs whose lease ended without a word of their worker, and jobs whose wait for a retry is over, are brought
-        back first.
+        What waited for an instant that has come is brought back first. At most 200 jobs, and 1 MiB of payload or one
+        job.
 
         Raises:
             StoreUnavailable: the answer was lost; jobs it claimed run once their leases end.
@@ -85,35 +100,30 @@ class Attempts:
             args += (claim.queue, claim.id, claim.number)
         return [claims[place - 1] for place in await self._scripts.call("renew_jobs", lease_ms, *args)]
 
-    async def finish(self, claim: Claim, verdict: str, *, error: str = "", retry_ms: int = 0) -> str:
-        """Say what became of an attempt.
-
-        Args:
-            claim: whose attempt.
-            verdict: ``completed``, ``failed``, ``undecodable``, ``cancelled``, or ``returned``.
-            error: the class of the error.
-            retry_ms: how long a failed or returned job waits for its next attempt; a duration.
+    async def finish(self, reports: Sequence[Report]) -> list[str]:
+        """Say what became of attempts, up to 200; one atomic call, each on its own.
 
         Returns:
-            The job's new state; or ``lost``: another worker has it, and nothing was done.
+            Of each the job's new state; ``lost``: another worker has it, or it was cancelled, and nothing was done; or
+            ``broken``: a set of its queue holds something foreign, and nothing was done.
         """
-        state: str = await self._scripts.call(
-            "finish", claim.queue, claim.id, claim.number, verdict, error, retry_ms, _UNFINISHED_LIFE_MS
-        )
-        return state
+        args: list[str | int] = []
+        for report in reports:
+            claim = report.claim
+            args += (claim.queue, claim.id, claim.number, report.verdict, report.error, report.wait_ms)
+        states: list[str] = await self._scripts.call("finish", *args)
+        return states
 
-    async def _set_aside(self, queue: str, job_id: str, number: int) -> None:
+    async def _set_aside(self, queue: str, job_id: str, number: str) -> None:
         """End a job whose record cannot be read: it would be claimed for ever."""
         log_event(logging.ERROR, "job.unreadable", job=job_id)
         with suppress(StoreError):  # or else it comes back after its lease
-            await self._scripts.call(
-                "finish", queue, job_id, number, "undecodable", "unreadable", 0, _UNFINISHED_LIFE_MS
-            )
+            await self._scripts.call("finish", queue, job_id, number, "undecodable", "unreadable", 0)
 
 
-def _claim(queue: str, job_id: str, number: int, values: Sequence[Any]) -> Claim:
+def _claim(queue: str, job_id: str, number: str, values: Sequence[Any]) -> Claim:
     fields = dict(zip(_FIELDS, values, strict=True))
-    if fields["kind"] is None or fields["payload"] is None:
+    if not fields["kind"] or not fields["payload"]:
         raise TypeError("a field is missing")
     schedule_id, tick_ms = fields["periodic_schedule_id"], fields["periodic_tick_ms"]
     return Claim(
@@ -123,6 +133,7 @@ def _claim(queue: str, job_id: str, number: int, values: Sequence[Any]) -> Claim
         queue=queue,
         attempt=int(fields["attempt"]),
         timeout_ms=int(fields["timeout_ms"]),
+        deadline_ms=int(fields["deadline_ms"]) if fields["deadline_ms"] else None,
         origin=PeriodicOrigin(schedule_id=schedule_id, tick_ms=int(tick_ms)) if schedule_id else None,
         zone=fields["zone"] or "",
         headers=msgspec.json.decode(fields["headers"] or "{}", type=dict[str, str]),

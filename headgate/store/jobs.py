@@ -1,72 +1,35 @@
-"""Jobs: enqueue once per idempotency key, and look at one."""
+"""Jobs as an operator sees them: look, list, retry, cancel, delete, and why one is not running."""
 
 from __future__ import annotations
 
-import uuid
+import math
 from typing import Final
 
-from headgate.errors import IdempotencyKeyReused, JobNotFound, Quarantined, ScheduleNotFound, StoreError
-from headgate.models import Decision, Enqueued, Job, JobRequest
-from headgate.names import check_idempotency_key, check_job_id, check_schedule_id, fingerprint
-from headgate.store.records import JOB_FIELDS, job_from
+from headgate.errors import (
+    InvalidCursor,
+    InvalidRequest,
+    JobNotFound,
+    JobStateConflict,
+    Quarantined,
+    StoreError,
+    UniqueKeyHeld,
+)
+from headgate.models import FINAL_STATES, Admission, Job, JobPage, JobState
+from headgate.names import check_job_id, check_queue, check_schedule_id, shown
+from headgate.settings import MAX_EVENTS_PAGE, MAX_PAGE
+from headgate.store.admissions import admission_from
+from headgate.store.events import Events
+from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.records import JOB_FIELDS, job_from, jobs_from
 from headgate.store.scripts import Scripts
-
-_CONTENT: Final = ("kind", "queue", "priority", "max_attempts", "timeout_ms", "retention_ms")
 
 
 class Jobs:
     """The jobs of one namespace."""
 
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Scripts, events: Events) -> None:
         self._scripts = scripts
-
-    async def enqueue(self, request: JobRequest, *, idempotency_key: str | None) -> Enqueued:
-        """Queue a job; atomic, and for 24 h once per key.
-
-        Raises:
-            InvalidRequest: a value breaks its rule; the message names it.
-            IdempotencyKeyMissing, IdempotencyKeyReused: there is no key, or it came with another request before.
-            Quarantined: the content is barred.
-            StoreError: a key holds something foreign.
-        """
-        key = check_idempotency_key(idempotency_key)
-        request.check()
-        payload, content_fingerprint = request.content()
-        options = [str(getattr(request, name)) for name in _CONTENT]
-        answer = await self._scripts.call(
-            "enqueue",
-            key,
-            fingerprint("\n".join(options), payload),
-            _new_id(),
-            *options,
-            content_fingerprint,
-            payload,
-            "",  # no zone: nobody's wall clock asked for it
-        )
-        return _enqueued(answer, f"queue {request.queue}")
-
-    async def run_now(
-        self, schedule_id: str, *, idempotency_key: str | None, decision: Decision | None = None
-    ) -> Enqueued:
-        """Queue one extra job of a schedule at once; atomic, and for 24 h once per key. The schedule stays as it is.
-
-        With a `decision`, the job has the content that hooks gave it.
-
-        Raises:
-            InvalidRequest: the id or the key breaks its rule.
-            IdempotencyKeyMissing, IdempotencyKeyReused: there is no key, or it came with another request before.
-            ScheduleNotFound: there is no such schedule.
-            Quarantined: the content is barred.
-            StoreError: a key holds something foreign.
-        """
-        check_schedule_id(schedule_id)
-        key = check_idempotency_key(idempotency_key)
-        final = (decision.payload, decision.fingerprint, decision.headers) if decision else ()
-        request = fingerprint("run", schedule_id)
-        answer = await self._scripts.call("run_now", schedule_id, key, request, _new_id(), *final)
-        if answer[0] == "missing":
-            raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
-        return _enqueued(answer, f"schedule {schedule_id}")
+        self._events = events
 
     async def get(self, job_id: str, *, include_payload: bool = False) -> Job:
         """One job; its payload only if asked for.
@@ -78,20 +41,131 @@ class Jobs:
         fields = (*JOB_FIELDS, "payload") if include_payload else JOB_FIELDS
         values = await self._scripts.call("job", check_job_id(job_id), *fields)
         if values[0] is None:
-            raise JobNotFound(f"job {job_id} does not exist")
+            raise _missing(job_id)
         return job_from(dict(zip(fields, values, strict=True)))
 
+    async def list(self, queue: str, state: str, *, limit: int = 50, cursor: str | None = None) -> JobPage:
+        """A page of 1 to 200 jobs of a queue in one state, without payloads.
 
-def _new_id() -> str:
-    return f"job-{uuid.uuid4().hex}"
+        Those that wait come in the order in which they are to be looked at, finished ones with the latest first. A job
+        that keeps its place while others come and go is met once.
+
+        Raises:
+            InvalidRequest: the queue, the state or the limit breaks its rule.
+            InvalidCursor: the cursor is not of this list.
+        """
+        check_queue(queue)
+        if state not in tuple(JobState):
+            raise InvalidRequest(f"state {shown(str(state))} is not one of {', '.join(JobState)}", field="state")
+        check_limit(limit, MAX_PAGE)
+        scope = f"jobs/{queue}/{state}"
+        score, job_id = _place(read_cursor(scope, cursor)) if cursor is not None else ("", "")
+        direction = "down" if state in FINAL_STATES else "up"
+        last_score, last_id, *rows = await self._scripts.call(
+            "job_list", queue, state, direction, score, job_id, limit, *JOB_FIELDS
+        )
+        following = write_cursor(scope, f"{last_score} {last_id}") if last_id else None
+        return JobPage(jobs=jobs_from(rows), next_cursor=following)
+
+    async def list_of_schedule(self, schedule_id: str, *, limit: int = 50, cursor: str | None = None) -> JobPage:
+        """A page of the jobs that a schedule's ticks became, the latest first, as far as its history goes back.
+
+        The history has the newest 100 ticks. A job that was removed is missing, so a page may be shorter than `limit`.
+
+        Raises:
+            InvalidRequest: the id or the limit, 1 to 100, breaks its rule.
+            InvalidCursor: the cursor is not of this list.
+        """
+        check_limit(limit, MAX_EVENTS_PAGE)
+        page = await self._events.list(check_schedule_id(schedule_id), limit=limit, cursor=cursor)
+        ids = list(dict.fromkeys(event.job_id for event in page.events if event.job_id))
+        rows = await self._scripts.call("job_many", len(ids), *ids, *JOB_FIELDS) if ids else []
+        return JobPage(jobs=jobs_from(rows), next_cursor=page.next_cursor)
+
+    async def retry(self, job_id: str) -> Job:
+        """Let a job run at once, with all its attempts again: a finished one, or one that waits for an instant. Atomic.
+
+        The queue's `max_unfinished` does not stand in the way.
+
+        Raises:
+            JobNotFound: there is none.
+            JobStateConflict: it runs, it may run already, or its deadline has passed.
+            Quarantined: its content is barred.
+            UniqueKeyHeld: another job holds its unique key.
+        """
+        return await self._control(job_id, "retry")
+
+    async def cancel(self, job_id: str) -> Job:
+        """End a job that is not finished. Atomic; a repeat changes nothing.
+
+        The worker of a running one finds out when it renews the lease next, and stops it.
+
+        Raises:
+            JobNotFound: there is none.
+            JobStateConflict: it is finished otherwise.
+        """
+        return await self._control(job_id, "cancel")
+
+    async def delete(self, job_id: str) -> None:
+        """Remove a job that does not run, and all that points to it. Atomic.
+
+        Raises:
+            JobNotFound: there is none.
+            JobStateConflict: it runs; cancel it first.
+        """
+        word, state = await self._scripts.call("job_control", check_job_id(job_id), "delete")
+        _check_word(word, state, job_id, "delete")
+
+    async def admission(self, job_id: str) -> Admission:
+        """Why a job is not running: what stands between it and a worker, at one instant. Reads alone.
+
+        Raises:
+            JobNotFound: there is none.
+        """
+        values = await self._scripts.call("job_admission", check_job_id(job_id))
+        if not values:
+            raise _missing(job_id)
+        return admission_from(job_id, values)
+
+    async def _control(self, job_id: str, what: str) -> Job:
+        word, state = await self._scripts.call("job_control", check_job_id(job_id), what)
+        _check_word(word, state, job_id, what)
+        return await self.get(job_id)
 
 
-def _enqueued(answer: list[str], where: str) -> Enqueued:
-    word, job_id = answer
-    if word == "reused":
-        raise IdempotencyKeyReused("this Idempotency-Key came with another request before", field="Idempotency-Key")
+def _place(position: str) -> tuple[str, str]:
+    """Score and id, as `list` wrote them."""
+    score, _, job_id = position.partition(" ")
+    try:
+        if math.isfinite(float(score)):
+            return score, check_job_id(job_id)
+    except (ValueError, InvalidRequest):
+        pass
+    raise InvalidCursor("cursor is not one that this list gave out")
+
+
+def _missing(job_id: str) -> JobNotFound:
+    return JobNotFound(f"job {job_id} does not exist")
+
+
+_WANTED: Final = {
+    "retry": "retry takes one that is finished or waits for an instant",
+    "cancel": "cancel takes one that is not finished",
+    "delete": "delete takes one that does not run",
+}
+
+
+def _check_word(word: str, state: str, job_id: str, what: str) -> None:
+    if word == "ok":
+        return
+    if word == "missing":
+        raise _missing(job_id)
     if word == "quarantined":
-        raise Quarantined("the fingerprint of this kind and payload is quarantined")
+        raise Quarantined(f"the content of job {job_id} is quarantined; release its fingerprint first")
+    if word == "unique":
+        raise UniqueKeyHeld(f"another job holds the unique key of job {job_id}")
+    if word == "late":
+        raise JobStateConflict(f"the deadline of job {job_id} has passed")
     if word == "broken":
-        raise StoreError(f"a key of {where} holds a type that headgate did not write")
-    return Enqueued(job_id=job_id, replayed=word == "replayed")
+        raise StoreError(f"a key of the queue of job {job_id} holds a type that headgate did not write")
+    raise JobStateConflict(f"job {job_id} is {state}; {_WANTED[what]}")

@@ -36,6 +36,10 @@ _CONSTANTS: Final = {
     "RETRY_MAX_MS": settings.RETRY_MAX_MS,
     "PRIORITY_STEP_MS": settings.PRIORITY_STEP_MS,
     "MAX_PRIORITY": settings.MAX_PRIORITY,
+    "MAX_CALL_TICKS": settings.MAX_CALL_TICKS,
+    "MAX_CALL_BYTES": settings.MAX_CALL_BYTES,
+    "ARCHIVE_RETENTION_MS": settings.ARCHIVE_RETENTION_MS,
+    "REPEAT_MS": settings.REPEAT_MS,
     "TICK_JOB_PREFIX": f"'{names.TICK_JOB_PREFIX}'",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -9,7 +10,8 @@ import msgspec
 
 from headgate.errors import InvalidRequest, StoreError
 from headgate.jsontext import parse_json
-from headgate.models import Event, Job, Schedule
+from headgate.log import log_event
+from headgate.models import Event, Job, RateLimit, Schedule
 
 _PLAIN_FIELDS: Final = (
     *("id", "kind", "spec", "payload_bytes", "fingerprint", "queue", "priority", "max_attempts", "timeout_ms"),
@@ -26,7 +28,8 @@ _FAILURE_FIELDS: Final = {
 SCHEDULE_FIELDS: Final = (*_PLAIN_FIELDS, "paused", "outcomes", *_FAILURE_FIELDS.values())
 JOB_FIELDS: Final = (
     *("id", "kind", "queue", "state", "priority", "attempt", "crash_attempt", "max_attempts", "timeout_ms"),
-    *("retention_ms", "fingerprint", "enqueued_at_ms", "available_at_ms", "started_at_ms", "finished_at_ms"),
+    *("retention_ms", "fingerprint", "enqueued_at_ms", "available_at_ms", "deadline_ms", "unique_key"),
+    *("started_at_ms", "finished_at_ms"),
     *("worker", "last_error", "periodic_schedule_id", "periodic_tick_ms", "manual_schedule_id"),
 )
 
@@ -60,6 +63,25 @@ def job_from(record: Mapping[str, str | None]) -> Job:
     schedule_id, tick_ms = values.pop("periodic_schedule_id"), values.pop("periodic_tick_ms")
     values["periodic_origin"] = {"schedule_id": schedule_id, "tick_ms": tick_ms} if schedule_id and tick_ms else None
     return _with_payload(values, Job, record.get("payload"))
+
+
+def jobs_from(rows: Sequence[Sequence[str | None]]) -> list[Job]:
+    """The jobs of a list, in the order of `JOB_FIELDS`; one that cannot be read is logged and passed over."""
+    jobs = []
+    for row in rows:
+        record = dict(zip(JOB_FIELDS, row, strict=True))
+        try:
+            jobs.append(job_from(record))
+        except StoreError:
+            log_event(logging.ERROR, "job.unreadable", job=record["id"])
+    return jobs
+
+
+def rate_limit_from(limit: str | None, window_ms: str | None, burst: str | None) -> RateLimit | None:
+    """A queue's rate limit; None where it has none. Raises `ValueError` for what is no number."""
+    if not (limit and window_ms and burst):
+        return None
+    return RateLimit(limit=int(limit), window_ms=int(window_ms), burst=int(burst))
 
 
 def event_from(text: str) -> Event:

@@ -12,10 +12,14 @@ from headgate.store.events import Events
 from headgate.store.jobs import Jobs
 from headgate.store.keys import Keys
 from headgate.store.leases import Leases
+from headgate.store.producer import Producer
 from headgate.store.quarantine import Quarantine
+from headgate.store.queues import Queues
+from headgate.store.reclaims import Reclaims
 from headgate.store.schedules import Schedules
 from headgate.store.scripts import Scripts
 from headgate.store.ticks import Ticks
+from headgate.store.workers import Workers
 
 
 class Store:
@@ -45,7 +49,12 @@ class Store:
         self.schedules = Schedules(scripts, history_ms=self.settings.history_retention_ms)
         self.ticks = Ticks(scripts)
         self.events = Events(scripts)
-        self.jobs = Jobs(scripts)
+        self.producer = Producer(scripts)
+        self.jobs = Jobs(scripts, self.events)
+        self.queues = Queues(scripts)
         self.attempts = Attempts(scripts)
         self.leases = Leases(scripts)
         self.quarantine = Quarantine(scripts)
+        self.workers = Workers(scripts)
+        limits = self.settings
+        self.reclaims = Reclaims(scripts, crash_limit=limits.crash_limit, max_finished=limits.max_finished)

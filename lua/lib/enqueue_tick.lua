@@ -1,22 +1,7 @@
--- enqueue_tick: the job of a tick, exactly once. Queue entries are gathered and written by `write_ready` at the end of
--- the call; that cannot fail, since the type of each ready set was checked before its first entry was gathered.
--- include: clock
--- include: digits
--- include: typed
--- include: jobs
+-- enqueue_tick: the job of a tick, exactly once.
+-- include: entry
 
-local quarantined_any = redis.call('HLEN', key_quarantine()) > 0
-local ready, ready_usable, marker_made = {}, {}, nil
-
-local function queue_usable(queue)
-  local usable = ready_usable[queue]
-  if usable == nil then
-    usable = typed(key_available(queue), 'zset')
-    ready_usable[queue] = usable
-    if usable then ready[queue] = {} end
-  end
-  return usable
-end
+local marker_made = nil
 
 -- Whether this identity was queued before: 'replayed', 'id_conflict' or nil. Its marker says so or, should the marker
 -- have lapsed, its job (whose content hooks may have made). Where it says no, the marker is made.
@@ -44,21 +29,21 @@ end
 
 local function enqueue(schedule, tick, job_id)
   local content, decision = schedule.content, schedule.decisions[tick]
-  local score = content and ready_score(content)
-  if not score then return 'failed', 'invalid_request' end
+  if not (content and valid_priority(content)) then return 'failed', 'invalid_request' end
   if decision and decision.word == 'skip' then return 'skipped', 'hook_skipped' end
   if decision and decision.word == 'fail' then return 'failed', 'hook_error' end
   content = after_hooks(content, decision)
-  if quarantined_any and redis.call('HEXISTS', key_quarantine(), content.fingerprint) == 1 then
-    return 'skipped', 'quarantined'
+  if barred(content.fingerprint) then return 'skipped', 'quarantined' end
+  local entrance = entrance_of(content.queue)
+  if not entrance.usable then return 'failed', 'store_error' end
+  -- A full queue refuses what would be new to it; what it has already needs no room.
+  if entrance.room < 1 and redis.call('EXISTS', key_tick(schedule.id, tick), key_job(job_id)) == 0 then
+    return 'failed', 'backpressure'
   end
-  if not queue_usable(content.queue) then return 'failed', 'store_error' end
   local before = queued_before(schedule, tick, job_id)
   if before then return before == 'replayed' and 'enqueued' or 'deduplicated', before, job_id end
-  write_job(job_id, content, schedule.id, tick, '')
-  local entries = ready[content.queue]
-  entries[#entries + 1] = score
-  entries[#entries + 1] = job_id
+  enter_queue(job_id, content, {}, schedule.id, tick, '')
+  entrance.room = entrance.room - 1
   return 'enqueued', 'accepted', job_id
 end
 
@@ -70,13 +55,4 @@ local function enqueue_tick(schedule, tick)
   if ran then return outcome, reason, job_id end
   if marker_made then redis.call('DEL', marker_made) end
   return 'failed', 'store_error', nil
-end
-
-local function write_ready()
-  for queue, entries in pairs(ready) do
-    if #entries > 0 then
-      redis.call('ZADD', key_available(queue), unpack(entries))
-      redis.call('PUBLISH', key_ready(), queue)
-    end
-  end
 end

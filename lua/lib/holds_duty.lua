@@ -1,2 +1,2 @@
--- holds_duty: the fence: whether the caller's token, ARGV[1], still has the lease of the scheduler duty.
-local holds_duty = redis.call('GET', key_duty('scheduler')) == ARGV[1]
+-- holds_duty: the fence: whether the caller's token, ARGV[1], has the lease of a duty.
+local function holds_duty(name) return redis.call('GET', key_duty(name)) == ARGV[1] end

@@ -3,17 +3,18 @@
 -- include: clock
 -- include: digits
 
--- nil when the key is free, else 'replayed' and the job, or 'reused'.
+-- nil when the key is free, else 'replayed' and the answer, or 'reused'.
 local function earlier_answer(key, request)
   local kept = redis.call('GET', key)
   if not kept then return nil end
-  local asked, job_id, until_ms = string.match(kept, '^{"request":"(%x+)","job_id":"([^"]+)","until_ms":(%d+)}$')
+  local asked, answer, until_ms = string.match(kept, '^{"request":"(%x+)","answer":"([^"]*)","until_ms":(%d+)}$')
   if not asked or tonumber(until_ms) <= now then return nil end
   if asked ~= request then return 'reused' end
-  return 'replayed', job_id
+  return 'replayed', answer
 end
 
-local function keep_answer(key, request, job_id)
-  local text = '{"request":"' .. request .. '","job_id":"' .. job_id .. '","until_ms":' .. digits(now + IDEMPOTENCY_MS) .. '}'
+-- `answer` is text without quotes or backslashes.
+local function keep_answer(key, request, answer)
+  local text = '{"request":"' .. request .. '","answer":"' .. answer .. '","until_ms":' .. digits(now + IDEMPOTENCY_MS) .. '}'
   redis.call('SET', key, text, 'PX', IDEMPOTENCY_MS)
 end

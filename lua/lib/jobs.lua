@@ -4,19 +4,24 @@
 
 -- `content` has kind, queue, priority, max_attempts, timeout_ms, retention_ms, fingerprint, payload, zone; headers, if any.
 -- The origin is a pair: half of one is a fault of the caller and refused before anything is written.
-local function write_job(job_id, content, schedule_id, tick, manual_schedule_id)
+local function write_job(job_id, content, options, run_at, schedule_id, tick, manual_schedule_id)
   if (schedule_id == '') ~= (tick == '') then error('half a periodic origin') end
+  local more = {}
+  if options.deadline then more = {'deadline_ms', digits(options.deadline)} end
+  if options.unique_key then
+    more[#more + 1] = 'unique_key'
+    more[#more + 1] = options.unique_key
+  end
   redis.call('HSET', key_job(job_id), 'id', job_id, 'kind', content.kind, 'queue', content.queue,
-    'state', 'available', 'priority', content.priority, 'attempt', '0', 'crash_attempt', '0',
-    'max_attempts', content.max_attempts, 'timeout_ms', content.timeout_ms, 'retention_ms', content.retention_ms,
-    'fingerprint', content.fingerprint, 'enqueued_at_ms', now_text, 'available_at_ms', now_text,
-    'periodic_schedule_id', schedule_id, 'periodic_tick_ms', tick, 'manual_schedule_id', manual_schedule_id,
-    'payload', content.payload, 'zone', content.zone, 'headers', content.headers or '{}')
+    'state', run_at > now and 'scheduled' or 'available', 'priority', content.priority, 'attempt', '0',
+    'crash_attempt', '0', 'max_attempts', content.max_attempts, 'timeout_ms', content.timeout_ms,
+    'retention_ms', content.retention_ms, 'fingerprint', content.fingerprint, 'enqueued_at_ms', now_text,
+    'available_at_ms', digits(run_at), 'periodic_schedule_id', schedule_id, 'periodic_tick_ms', tick,
+    'manual_schedule_id', manual_schedule_id, 'payload', content.payload, 'zone', content.zone,
+    'headers', content.headers or '{}', unpack(more))
 end
 
--- Where a job stands in its queue: when it may run, less a head start for its priority; nil where that is no priority.
-local function ready_score(content)
+local function valid_priority(content)
   local priority = tonumber(content.priority)
-  if not priority or not (math.abs(priority) <= MAX_PRIORITY) then return nil end
-  return digits(now - priority * PRIORITY_STEP_MS)
+  return priority and math.abs(priority) <= MAX_PRIORITY
 end

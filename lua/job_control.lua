@@ -1,0 +1,51 @@
+#!lua flags=allow-oom
+-- job_control: an operator's word on one job.
+--
+-- KEYS     1 namespace root; touches the job, its unique key, quarantine, its queue's sets
+-- ARGV     1 id, 2 'retry' (at once, with all its attempts; a finished one or one that waits), 'cancel' (one that is not
+--          finished; the worker of a running one finds out when it renews its lease) or 'delete' (one that does not run)
+-- Returns  {word, state}: the word is 'ok', or 'missing', 'running', 'finished', 'available', 'quarantined', 'late' (its
+--          deadline has passed), 'unique' (another job holds its unique key) or 'broken', and nothing was done
+-- Fails    a full store takes it. Types are checked before the first write.
+-- Repeat:  not harmless (the second answer may say that there is nothing to do)
+-- include: ending
+-- include: barred
+
+local id, word = ARGV[1], ARGV[2]
+local job = read_job(id)
+if not job then return {'missing', ''} end
+
+local function retry()
+  if job.state == 'running' or job.state == 'available' then return job.state end
+  if barred(job.fingerprint) then return 'quarantined' end
+  if past_deadline(job, now) then return 'late' end
+  local holder = job.unique_key and unique_holder(job.unique_key)
+  if holder and holder ~= id then return 'unique' end
+  local before = job.state
+  job.available_at = now
+  if not make_available(job, 'available_at_ms', now_text, 'attempt', '0', 'crash_attempt', '0') then return 'broken' end
+  if job.unique_key and not holder then hold_unique(job.unique_key, id, '') end
+  if before == 'quarantined' then redis.pcall('ZREM', key_quarantined(job.fingerprint), id) end
+  if job.deadline then redis.pcall('ZADD', key_deadlines(job.queue), digits(job.deadline), id) end
+  redis.call('HDEL', key_job(id), 'finished_at_ms')
+  redis.call('PUBLISH', key_ready(), job.queue)
+  return 'ok'
+end
+
+local function cancel()
+  if FINAL[job.state] then return job.state == 'cancelled' and 'ok' or 'finished' end
+  if not finish_as(job, 'cancelled') then return 'broken' end
+  redis.call('PUBLISH', key_ready(), job.queue)  -- a place may have become free
+  return 'ok'
+end
+
+local function delete()
+  if job.state == 'running' then return 'running' end
+  remove_job(job)
+  return 'ok'
+end
+
+local answer = {retry = retry, cancel = cancel, delete = delete}
+local said = answer[word]()
+write_moves()
+return {said, job.state}
