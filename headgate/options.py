@@ -7,8 +7,8 @@ from typing import Any, Literal, TypedDict
 from headgate.models import MissedPolicy
 
 
-class JobOptions(TypedDict, total=False):
-    """Fields of `headgate.models.JobRequest`; ``queue`` is the actor's own unless given."""
+class ContentOptions(TypedDict, total=False):
+    """Fields that jobs and schedules share; ``queue`` is the actor's own unless given."""
 
     queue: str
     priority: int
@@ -17,7 +17,19 @@ class JobOptions(TypedDict, total=False):
     retention_ms: int
 
 
-class ScheduleOptions(JobOptions, total=False):
+class JobOptions(ContentOptions, total=False):
+    """Fields of `headgate.models.JobRequest`."""
+
+    id: str
+    delay_ms: int
+    run_at_ms: int
+    deadline_ms: int
+    unique_key: str
+    unique_ms: int
+    headers: dict[str, str]
+
+
+class ScheduleOptions(ContentOptions, total=False):
     """Fields of `headgate.models.ScheduleDefinition`."""
 
     payload: Any
