@@ -17,19 +17,19 @@ import anyio
 from redis.asyncio import Redis
 
 from headgate.connect import check_server, connect, connect_pubsub
+from headgate.declared import Declared
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
 from headgate.handles import Jobs, Schedules
 from headgate.heart import Heart
 from headgate.hooks import AfterHook, BeforeHook, Hooks
-from headgate.models import Enqueued, JobRequest, ScheduleDefinition
-from headgate.names import check_queue, check_schedule_id
+from headgate.models import Enqueued, JobRequest
+from headgate.names import check_queue
 from headgate.options import JobOptions, ScheduleOptions
 from headgate.process import Service, contending, running_process
 from headgate.registry import Registry
 from headgate.runner import Middleware
 from headgate.settings import Settings
-from headgate.spec import parse_spec
 from headgate.store import Store
 from headgate.store.wakeups import Wakeups
 from headgate.worker import Worker
@@ -66,7 +66,7 @@ class Headgate:
         self._url = url
         self.data_dir = Path(data_dir)
         self._registry = Registry()
-        self._declared: dict[str, tuple[str, str, dict[str, Any]]] = {}
+        self._declared = Declared(self._registry)
         self._middleware: list[Middleware] = []
         self._hooks = Hooks()
         self._stack: AsyncExitStack | None = None
@@ -122,14 +122,7 @@ class Headgate:
         Raises:
             InvalidRequest: a value breaks its rule, the id is declared twice, or the payload does not fit its actor.
         """
-        if check_schedule_id(schedule_id) in self._declared:
-            raise InvalidRequest(f"schedule {schedule_id} is declared twice", field="id")
-        definition = self._definition(spec, kind, dict(options))
-        definition.check()
-        definition.content()
-        parse_spec(spec)
-        self._check_payload(definition)
-        self._declared[schedule_id] = (spec, kind, dict(options))
+        self._declared.add(schedule_id, spec, kind, dict(options))
 
     # using the store
 
@@ -174,7 +167,7 @@ class Headgate:
     @property
     def schedules(self) -> Schedules:
         """Schedules: put, get, list, delete, run_now, events."""
-        return Schedules(self.store, self._hooks, self._definition, self._check_payload)
+        return Schedules(self.store, self._hooks, self._declared.definition, self._declared.check_payload)
 
     @property
     def jobs(self) -> Jobs:
@@ -196,8 +189,8 @@ class Headgate:
             InvalidRequest: a value breaks its rule, or the payload does not fit its actor.
             Quarantined: the content is barred.
         """
-        request = JobRequest(kind=kind, payload=payload, **self._with_queue(kind, dict(options)))
-        self._check_payload(request)
+        request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
+        self._declared.check_payload(request)
         return await self.store.jobs.enqueue(request, idempotency_key=idempotency_key or uuid.uuid4().hex)
 
     # running
@@ -228,7 +221,7 @@ class Headgate:
             InvalidRequest: a declared schedule's payload does not fit its actor, or an argument breaks its rule.
             StoreError: the store does not answer, or cannot be used.
         """
-        self._declared_now()
+        self._declared.definitions()  # a payload that does not fit is an error before anything is opened
         if type(concurrency) is not int or concurrency < 1:
             raise InvalidRequest("concurrency must be a whole number of at least 1", field="concurrency")
         if isinstance(queues, str):
@@ -272,24 +265,5 @@ class Headgate:
 
     async def _write_declared(self) -> None:
         """Each put compares first: what is as declared is left alone, so that many processes may start at once."""
-        for schedule_id, definition in self._declared_now().items():
+        for schedule_id, definition in self._declared.definitions().items():
             await self.store.schedules.put(schedule_id, definition)
-
-    def _declared_now(self) -> dict[str, ScheduleDefinition]:
-        """What was declared, with all actors known: one may have been declared after its schedule."""
-        definitions = {name: self._definition(*declared) for name, declared in self._declared.items()}
-        for definition in definitions.values():
-            self._check_payload(definition)
-        return definitions
-
-    def _definition(self, spec: str, kind: str, options: dict[str, Any]) -> ScheduleDefinition:
-        return ScheduleDefinition(spec=spec, kind=kind, **self._with_queue(kind, options))
-
-    def _with_queue(self, kind: str, options: dict[str, Any]) -> dict[str, Any]:
-        actor = self._registry.get(kind)
-        return options if actor is None or "queue" in options else options | {"queue": actor.queue}
-
-    def _check_payload(self, job: ScheduleDefinition | JobRequest) -> None:
-        actor = self._registry.get(job.kind)
-        if actor is not None:
-            actor.check(job.payload)

@@ -386,7 +386,7 @@ async def test_a_failing_schedule_is_put_back_at_the_time_of_its_retry(moved: Wo
     await moved.put("a")
     scheduler = moved.scheduler()
     await moved.own_the_duty(scheduler)
-    await moved.client.set(moved.keys("available", "default"), "foreign")
+    await moved.client.set(moved.keys("state", "default", "available"), "foreign")
     await moved.advance(MINUTE)
     await scheduler.sweep()
     await moved.client.delete(moved.keys("due"))
