@@ -11,7 +11,7 @@ from headgate.errors import Discard, HeadgateError, SkipTick
 if TYPE_CHECKING:
     from headgate.app import Headgate
     from headgate.hooks import Enqueueing
-    from headgate.models import MissedPolicy
+    from headgate.models import JobRequest, MissedPolicy, QueueLimits, RateLimit
     from headgate.runner import CallNext, Job
     from headgate.settings import Settings
 
@@ -22,7 +22,10 @@ __all__ = [
     "Headgate",
     "HeadgateError",
     "Job",
+    "JobRequest",
     "MissedPolicy",
+    "QueueLimits",
+    "RateLimit",
     "Settings",
     "SkipTick",
     "__version__",
@@ -35,7 +38,10 @@ _HOMES = {
     "Enqueueing": "headgate.hooks",
     "Headgate": "headgate.app",
     "Job": "headgate.runner",
+    "JobRequest": "headgate.models",
     "MissedPolicy": "headgate.models",
+    "QueueLimits": "headgate.models",
+    "RateLimit": "headgate.models",
     "Settings": "headgate.settings",
 }
 

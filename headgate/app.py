@@ -7,7 +7,6 @@ touches nothing else, and then schedules and works until its body ends.
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from headgate.connect import check_server, connect, connect_pubsub
 from headgate.declared import Declared
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
-from headgate.handles import Jobs, Schedules
+from headgate.handles import Schedules
 from headgate.heart import Heart
 from headgate.hooks import AfterHook, BeforeHook, Hooks
 from headgate.models import Enqueued, JobRequest
@@ -31,7 +30,11 @@ from headgate.registry import Registry
 from headgate.runner import Middleware
 from headgate.settings import Settings
 from headgate.store import Store
+from headgate.store.jobs import Jobs
+from headgate.store.quarantine import Quarantine
+from headgate.store.queues import Queues
 from headgate.store.wakeups import Wakeups
+from headgate.store.workers import Workers
 from headgate.worker import Worker
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -171,8 +174,29 @@ class Headgate:
 
     @property
     def jobs(self) -> Jobs:
-        """Jobs: get."""
-        return Jobs(self.store)
+        """Jobs: get, list, retry, cancel, delete, admission."""
+        return self.store.jobs
+
+    @property
+    def queues(self) -> Queues:
+        """Queues: list, get, pause, resume, set_limits."""
+        return self.store.queues
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """Quarantine: list, add, release."""
+        return self.store.quarantine
+
+    @property
+    def workers(self) -> Workers:
+        """Workers: list."""
+        return self.store.workers
+
+    def request(self, kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> JobRequest:
+        """A job to ask for with `enqueue_many`; arguments and errors as for `enqueue`. No I/O."""
+        request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
+        self._declared.check_payload(request)
+        return request
 
     async def enqueue(
         self, kind: str, payload: Any = None, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
@@ -187,11 +211,19 @@ class Headgate:
 
         Raises:
             InvalidRequest: a value breaks its rule, or the payload does not fit its actor.
+            IdConflict: the chosen id belongs to a job with other content.
             Quarantined: the content is barred.
+            Backpressure: the queue has as many unfinished jobs as it may.
         """
-        request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
-        self._declared.check_payload(request)
-        return await self.store.jobs.enqueue(request, idempotency_key=idempotency_key or uuid.uuid4().hex)
+        return await self.store.producer.enqueue(
+            self.request(kind, payload, **options), idempotency_key=idempotency_key
+        )
+
+    async def enqueue_many(
+        self, requests: Sequence[JobRequest], *, idempotency_key: str | None = None
+    ) -> list[Enqueued]:
+        """Queue up to 200 jobs, each made by `request`, all of them or none; errors as for `enqueue`."""
+        return await self.store.producer.enqueue_many(requests, idempotency_key=idempotency_key)
 
     # running
 

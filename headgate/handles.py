@@ -1,4 +1,4 @@
-"""What an application offers of its store: schedules and jobs, with the actors' word on payloads."""
+"""What an application offers of its schedules: the store's, with the actors' word on payloads and past the hooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 from headgate.hooks import Hooks, run_now
-from headgate.models import Enqueued, Job, Schedule, ScheduleDefinition
+from headgate.models import Enqueued, Schedule, ScheduleDefinition
 from headgate.options import ScheduleOptions
 from headgate.store import Store
 from headgate.store.events import EventPage
@@ -61,14 +61,3 @@ class Schedules:
     async def events(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> EventPage:
         """A page of what became of a schedule's ticks, newest first."""
         return await self._store.events.list(schedule_id, limit=limit, cursor=cursor)
-
-
-class Jobs:
-    """The jobs of an application's namespace."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def get(self, job_id: str, *, include_payload: bool = False) -> Job:
-        """One job; its payload only if asked for."""
-        return await self._store.jobs.get(job_id, include_payload=include_payload)

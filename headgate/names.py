@@ -25,11 +25,9 @@ _ALPHABETS: Final = {
     "queue": (re.compile(r"[A-Za-z0-9._-]+"), "A-Z a-z 0-9 . _ -", MAX_NAME),
     "namespace": (re.compile(r"[A-Za-z0-9._-]+"), "A-Z a-z 0-9 . _ -", MAX_NAMESPACE),
     "job id": (re.compile(r"[A-Za-z0-9._:@{}-]+"), "A-Z a-z 0-9 . _ : @ { } -", MAX_JOB_ID),
+    "fingerprint": (re.compile(r"[0-9a-f]{32}"), "32 of 0-9 a-f", 32),
     "idempotency key": (re.compile(r"[!-~]+"), "printable ASCII without spaces", MAX_IDEMPOTENCY_KEY),
 }
-
-
-_FINGERPRINT: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def check_schedule_id(text: str) -> str:
@@ -71,9 +69,9 @@ def check_caller_job_id(text: str) -> str:
     """
     if text in (".", ".."):  # clients of HTTP resolve such a segment away before they send it
         raise InvalidRequest(f"job id {text!r} cannot be part of a URL", field="id")
-    if isinstance(text, str) and text.startswith(TICK_JOB_PREFIX):
+    if check_job_id(text).startswith(TICK_JOB_PREFIX):
         raise InvalidRequest(f"job id {shown(text)} begins with {TICK_JOB_PREFIX}, which only ticks may", field="id")
-    return check_job_id(text)
+    return text
 
 
 def check_unique_key(text: str) -> str:
@@ -90,9 +88,7 @@ def check_unique_key(text: str) -> str:
 
 def check_fingerprint(text: str) -> str:
     """`text`, if it may be a fingerprint: 32 hex digits in lower case; raises `InvalidRequest`."""
-    if not isinstance(text, str) or not _FINGERPRINT.fullmatch(text):
-        raise InvalidRequest("fingerprint must be 32 hex digits in lower case", field="fingerprint")
-    return text
+    return _checked(text, "fingerprint", "fingerprint")
 
 
 def check_idempotency_key(text: str | None) -> str:

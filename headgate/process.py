@@ -14,6 +14,7 @@ import anyio
 
 from headgate.heart import Heart
 from headgate.hooks import Hooks
+from headgate.reclaimer import Reclaimer
 from headgate.scheduler import Scheduler
 from headgate.store import Store
 from headgate.store.wakeups import Wakeups
@@ -24,9 +25,9 @@ Service: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 def contending(store: Store, wakeups: Wakeups, hooks: Hooks | None = None) -> tuple[Heart, list[Service]]:
-    """A heart that contends for every duty, and the service of each: this is where another one is added."""
-    heart = Heart(store.leases, store.settings, duties=("scheduler",))
-    return heart, [Scheduler(store, wakeups, heart, hooks).run]
+    """A heart that contends for every duty, and the service of each."""
+    heart = Heart(store.leases, store.settings, duties=("scheduler", "reclaimer"))
+    return heart, [Scheduler(store, wakeups, heart, hooks).run, Reclaimer(store, heart).run]
 
 
 @asynccontextmanager

@@ -19,16 +19,17 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
-from headgate.errors import HeadgateError, StoreUnavailable
+from headgate.errors import HeadgateError
 from headgate.identity import new_process_id
 from headgate.jsontext import canonical
 from headgate.log import LOGGER, log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.registry import Actor, Registry
+from headgate.reporter import Reporter
 from headgate.runner import Job, Middleware, Verdict, local_tick, run_attempt
 from headgate.settings import Settings
 from headgate.store import Store
-from headgate.store.attempts import Claim
+from headgate.store.attempts import Claim, Report
 from headgate.store.wakeups import Wakeups
 
 NO_ACTOR: Final = "NoActor"
@@ -37,8 +38,7 @@ NO_ACTOR: Final = "NoActor"
 _WAIT_FIRST_MS: Final = 1_000
 _RETRY_LONGEST_MS: Final = 600_000
 _ASIDE_LONGEST_MS: Final = 30_000
-_LOOK_AT_LEAST_EVERY_S: Final = 5.0
-_SAY_AGAIN_S: Final = 0.2
+_LOOK_AT_LEAST_EVERY_S: Final = 6.0
 
 
 class _Running(msgspec.Struct, eq=False):
@@ -79,6 +79,7 @@ class Worker:
         self._concurrency = concurrency
         self._middleware = middleware
         self._settings: Settings = store.settings
+        self._reporter = Reporter(store.attempts, self._settings.lease_ttl_ms)
         self._running: set[_Running] = set()
         self._wake = Wakeup()
         self._idle = Wakeup()
@@ -192,7 +193,7 @@ class Worker:
         """
         actor = self._registry.get(claim.kind)
         if actor is None:
-            if claim.number == 1:
+            if claim.number == "1":
                 log_event(logging.WARNING, "job.no_actor", job=claim.id, kind=claim.kind)
             return Verdict.RETURNED, NO_ACTOR, self._aside_ms(claim)
         try:
@@ -207,7 +208,7 @@ class Worker:
     @staticmethod
     def _aside_ms(claim: Claim) -> int:
         """How long a job waits that is handed back and would come here again at once: longer each time."""
-        return _wait_ms(claim.number - 1, _ASIDE_LONGEST_MS)
+        return _wait_ms(int(claim.number) - 1, _ASIDE_LONGEST_MS)
 
     def _job(self, claim: Claim, actor: Actor) -> Job:
         return Job(
@@ -222,23 +223,15 @@ class Worker:
 
     async def _report(self, running: _Running, verdict: Verdict, error: str, wait_ms: int) -> None:
         """Say what became of it until the store has heard, or until the lease is over and another may have it."""
-        claim, deadline = running.claim, time.monotonic() + self._settings.lease_ttl_ms / 1000
+        claim = running.claim
         with anyio.CancelScope(shield=True):
-            while True:
-                try:
-                    state = await self._store.attempts.finish(claim, verdict, error=error, retry_ms=wait_ms)
-                except StoreUnavailable:
-                    if time.monotonic() > deadline:
-                        log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict)
-                        return
-                    await anyio.sleep(_SAY_AGAIN_S)
-                except HeadgateError as fault:
-                    log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict, code=fault.code)
-                    return
-                else:
-                    if state == "lost":
-                        log_event(logging.WARNING, "job.lost", job=claim.id, verdict=verdict)
-                    return
+            try:
+                state = await self._reporter.tell(Report(claim, verdict, error, wait_ms))
+            except HeadgateError as fault:
+                log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict, code=fault.code)
+            else:
+                if state in {"lost", "broken"}:
+                    log_event(logging.WARNING, f"job.{state}", job=claim.id, verdict=verdict)
 
     async def _renew_for_ever(self) -> None:
         """Leases go on at a third of their life; what is another's by then is cancelled."""

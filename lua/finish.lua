@@ -5,12 +5,13 @@
 -- ARGV     for each attempt six: queue, job id, claim number; 'completed', 'failed', 'undecodable', 'cancelled' or
 --          'returned' (to be run by others, without an attempt counted); name of the error or ''; wait before it may run
 --          again, in ms (0 = none)
--- Returns  of each the job's new state; 'lost': the claim is not this worker's any more, nothing was done; or 'broken': the
+-- Returns  of each the job's state now; 'lost': the claim is not this worker's any more, nothing was done; or 'broken': the
 --          set it belongs in is of a foreign type, nothing was done
 -- Fails    types are checked before the first write; a number that the record has lost is taken as the smallest
--- Repeat:  not harmless (the second answer is 'lost')
+-- Repeat:  harmless: the second answer tells the state again, or 'lost' of a job that others may run by now
 -- include: ending
 
+local TOLD = {retryable = true, completed = true, archived = true, cancelled = true, undecodable = true}
 local left = {}  -- queues that a job left, or came back to
 
 local function retry(job, wait, ...)
@@ -21,7 +22,7 @@ end
 
 local function decide(job, verdict, error_name, wait)
   if verdict == 'returned' then
-    if wait > 0 then return retry(job, wait, 'last_error', error_name) end
+    if wait > 0 or past_deadline(job, now) then return retry(job, wait, 'last_error', error_name) end
     return make_available(job, 'last_error', error_name)
   end
   if verdict ~= 'failed' then return finish_as(job, verdict, 'last_error', error_name) end
@@ -34,7 +35,8 @@ end
 
 local function finish(at)
   local job = read_job(ARGV[at + 1])
-  if not job or job.queue ~= ARGV[at] or job.state ~= 'running' or job.claim ~= ARGV[at + 2] then return 'lost' end
+  if not job or job.queue ~= ARGV[at] or job.claim ~= ARGV[at + 2] then return 'lost' end
+  if job.state ~= 'running' then return TOLD[job.state] and job.state or 'lost' end
   local done = decide(job, ARGV[at + 3], ARGV[at + 4], tonumber(ARGV[at + 5]))
   left[job.queue] = left[job.queue] or job.state
   if job.state == 'available' then left[job.queue] = 'available' end

@@ -12,6 +12,7 @@ import msgspec
 from headgate.errors import StoreError
 from headgate.log import log_event
 from headgate.models import PeriodicOrigin
+from headgate.settings import MAX_DURATION_MS
 from headgate.store.scripts import Scripts
 
 _FIELDS: Final = (
@@ -26,6 +27,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         number: the fence: each claim of a job has a higher one.
         attempt: attempts before this one that ended in an error.
+        timeout_ms: longest run of this one, a duration; never past the job's deadline.
         origin: the tick it was made for, or None.
         zone: the zone of the schedule's spec; '' for UTC.
         headers: what hooks attached, text by name.
@@ -38,7 +40,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     attempt: int
     timeout_ms: int
-    deadline_ms: int | None
     origin: PeriodicOrigin | None
     zone: str
     headers: dict[str, str]
@@ -88,7 +89,7 @@ class Attempts:
         claims = []
         for queue, job_id, number, *values in rows:
             try:
-                claims.append(_claim(queue, job_id, number, values))
+                claims.append(_claim(int(now), queue, job_id, number, values))
             except (TypeError, ValueError, msgspec.MsgspecError):
                 await self._set_aside(queue, job_id, number)
         return Admitted(claims, max(0, int(again) - int(now)) if again else None)
@@ -121,8 +122,9 @@ class Attempts:
             await self._scripts.call("finish", queue, job_id, number, "undecodable", "unreadable", 0)
 
 
-def _claim(queue: str, job_id: str, number: str, values: Sequence[Any]) -> Claim:
+def _claim(now_ms: int, queue: str, job_id: str, number: str, values: Sequence[Any]) -> Claim:
     fields = dict(zip(_FIELDS, values, strict=True))
+    left_ms = max(1, int(fields["deadline_ms"]) - now_ms) if fields["deadline_ms"] else MAX_DURATION_MS
     if not fields["kind"] or not fields["payload"]:
         raise TypeError("a field is missing")
     schedule_id, tick_ms = fields["periodic_schedule_id"], fields["periodic_tick_ms"]
@@ -132,8 +134,7 @@ def _claim(queue: str, job_id: str, number: str, values: Sequence[Any]) -> Claim
         kind=fields["kind"],
         queue=queue,
         attempt=int(fields["attempt"]),
-        timeout_ms=int(fields["timeout_ms"]),
-        deadline_ms=int(fields["deadline_ms"]) if fields["deadline_ms"] else None,
+        timeout_ms=min(int(fields["timeout_ms"]), left_ms),
         origin=PeriodicOrigin(schedule_id=schedule_id, tick_ms=int(tick_ms)) if schedule_id else None,
         zone=fields["zone"] or "",
         headers=msgspec.json.decode(fields["headers"] or "{}", type=dict[str, str]),

@@ -36,7 +36,7 @@ class Quarantine:
         return QuarantinePage(quarantines=[_entry(*row) for row in rows], next_cursor=following)
 
     async def add(self, fingerprint: str, *, note: str = "") -> bool:
-        """Bar a fingerprint (see `headgate.names.fingerprint`); False when it was barred before: the note is the new one.
+        """Bar a fingerprint (see `headgate.names.fingerprint`); False when it was barred before: the new note counts.
 
         Waiting jobs with that content are set aside when the gate meets them; what runs goes on. Atomic.
 

@@ -1,0 +1,69 @@
+"""The reporter: tells the store what became of attempts, all that ended while one call was under way in the next."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import anyio
+import msgspec
+
+from headgate.errors import StoreUnavailable
+from headgate.settings import MAX_CALL_TICKS
+from headgate.store.attempts import Attempts, Report
+
+_SAY_AGAIN_S: Final = 0.2
+
+
+class _Entry(msgspec.Struct, eq=False):
+    report: Report
+    state: str | None = None
+
+
+class Reporter:
+    """What a worker says of its attempts.
+
+    Args:
+        attempts: of the namespace.
+        patience_ms: how long to go on while the store does not answer: the life of a lease, after which another worker
+            may have the job.
+    """
+
+    def __init__(self, attempts: Attempts, patience_ms: int) -> None:
+        self._attempts = attempts
+        self._patience_s = patience_ms / 1000
+        self._waiting: list[_Entry] = []
+        self._one_call = anyio.Lock(fast_acquire=True)
+
+    async def tell(self, report: Report) -> str:
+        """The job's new state, ``lost`` or ``broken``, as `Attempts.finish` has it; said again until the store answers.
+
+        Raises:
+            StoreUnavailable: no answer within the patience.
+            StoreError: the store refused.
+        """
+        entry, deadline = _Entry(report), time.monotonic() + self._patience_s
+        self._waiting.append(entry)
+        try:
+            while entry.state is None:
+                try:
+                    await self._send(entry)
+                except StoreUnavailable:
+                    if time.monotonic() > deadline:
+                        raise
+                    await anyio.sleep(_SAY_AGAIN_S)
+        finally:
+            if entry.state is None:
+                self._waiting.remove(entry)
+        return entry.state
+
+    async def _send(self, entry: _Entry) -> None:
+        """Send what waits, `entry` among it sooner or later; whoever waited for the call before may have sent it."""
+        async with self._one_call:
+            if entry.state is not None:
+                return
+            batch = self._waiting[:MAX_CALL_TICKS]
+            states = await self._attempts.finish([each.report for each in batch])
+            for each, state in zip(batch, states, strict=True):
+                each.state = state
+            self._waiting = [each for each in self._waiting if each.state is None]
