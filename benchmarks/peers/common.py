@@ -15,8 +15,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-IN_FLIGHT: Final = 50
-"""Most enqueue calls at once."""
+IN_FLIGHT: Final = 30
+"""Most enqueue calls at once; under the 32 connections of Headgate's client, where more would wait for one."""
 _SETTLE_S: Final = 0.3
 """After the last job: for the reports still on their way, and for jobs that run twice."""
 
