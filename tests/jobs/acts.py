@@ -1,0 +1,95 @@
+"""What the tests of jobs do to one, and where they look for it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from headgate.errors import JobNotFound
+from headgate.models import JobRequest, JobState
+from headgate.store.attempts import Claim, Report
+from headgate.store.reclaims import Reclaimed
+from tests.support.worlds import World
+
+LEASE: Final = 5_000
+PASS: Final = 5_000
+"""Longest time between two passes of the reclaimer."""
+
+
+async def enqueue(world: World, **options: Any) -> str:
+    return (await world.store.producer.enqueue(request(**options))).job_id
+
+
+async def enqueue_many(world: World, count: int, **options: Any) -> list[str]:
+    """So many jobs of one kind, in batches of 200."""
+    made: list[str] = []
+    for begin in range(0, count, 200):
+        batch = [request(**options) for _ in range(min(200, count - begin))]
+        made += [each.job_id for each in await world.store.producer.enqueue_many(batch)]
+    return made
+
+
+def request(**options: Any) -> JobRequest:
+    return JobRequest(**{"kind": "test"} | options)
+
+
+async def admit(world: World, capacity: int = 10, *queues: str, worker: str = "w") -> list[Claim]:
+    answer = await world.store.attempts.admit(worker, queues or ("default",), capacity, LEASE)
+    return answer.claims
+
+
+async def admit_one(world: World, *queues: str) -> Claim:
+    [claim] = await admit(world, 1, *queues)
+    return claim
+
+
+async def finish(world: World, claim: Claim, verdict: str = "completed", error: str = "", wait_ms: int = 0) -> str:
+    [state] = await world.store.attempts.finish([Report(claim, verdict, error, wait_ms)])
+    return state
+
+
+async def reclaim(world: World) -> list[Reclaimed]:
+    """One whole pass of the reclaimer."""
+    await world.client.set(world.keys("duty", "reclaimer"), "tok")
+    answers = [await world.store.reclaims.some("tok", "", longest_ms=PASS)]
+    while not answers[-1].all:
+        answers.append(await world.store.reclaims.some("tok", answers[-1].last, longest_ms=PASS))
+        assert len(answers) < 1000, "the pass does not come to an end"
+    return answers
+
+
+async def lose_workers(world: World) -> None:
+    """All leases end unrenewed while a reclaimer looks on."""
+    await reclaim(world)  # a reclaimer that begins gives every lease that much longer
+    await world.advance(max(LEASE, PASS))
+    await reclaim(world)
+
+
+async def state_of(world: World, job_id: str) -> str:
+    """Its state by its record, which must stand in the set of that state and in no other; '' when it is gone."""
+    queues = await world.client.zrange(world.keys("queues"), 0, -1)
+    stands_in = [
+        str(state)
+        for queue in queues
+        for state in JobState
+        if await world.client.zscore(world.keys("state", queue, state), job_id) is not None
+    ]
+    try:
+        job = await world.store.jobs.get(job_id)
+    except JobNotFound:
+        assert stands_in == []
+        return ""
+    assert stands_in == [job.state]
+    return str(job.state)
+
+
+async def states_of(world: World, job_ids: list[str]) -> list[str]:
+    return [await state_of(world, job_id) for job_id in job_ids]
+
+
+async def counts(world: World, queue: str = "default") -> dict[str, int]:
+    """Jobs of a queue by state, those states that have any."""
+    return {state: count for state, count in (await world.store.queues.get(queue)).counts.items() if count}
+
+
+async def fingerprint_of(world: World, job_id: str) -> str:
+    return (await world.store.jobs.get(job_id)).fingerprint
