@@ -41,7 +41,7 @@ def app_with(*schedules: tuple[str, str], **options: Any) -> Headgate:
 async def check_one_job_a_tick(world: MovedWorld, schedule_id: str, ticks: list[int]) -> None:
     """The jobs are exactly those of the ticks, each recorded on time and in its place, and no range was passed over."""
     keys, client = world.app.store.keys, world._client
-    jobs = await client.zrange(keys("available", schedule_id), 0, -1)
+    jobs = await client.zrange(keys("state", schedule_id, "available"), 0, -1)
     assert sorted(jobs) == sorted(f"sched-{schedule_id}-{tick}" for tick in ticks)
     events = (await world.events(schedule_id))[::-1]
     assert [event.tick_ms for event in events] == ticks[-100:]
@@ -111,7 +111,7 @@ async def test_a_backfill_longer_than_one_sweep_is_made_up_for_at_once() -> None
     app = app_with(("often", "@every:60000"), on_missed="backfill", backfill_limit=1000)
     async with moved_world(app) as world:
         await world.outage(days=1)
-        assert await world._client.zcard(app.store.keys("available", "often")) == 1000
+        assert await world._client.zcard(app.store.keys("state", "often", "available")) == 1000
 
 
 async def test_jobs_run_when_time_reaches_them_and_retries_too() -> None:

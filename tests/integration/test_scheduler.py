@@ -34,7 +34,7 @@ async def test_ten_thousand_schedules_due_in_the_same_second_fire_once_each(move
     await moved.set_clock(nine)
 
     async def all_queued() -> bool:
-        return bool(await moved.client.zcard(moved.keys("available", "default")) >= HERD)
+        return bool(await moved.client.zcard(moved.keys("state", "default", "available")) >= HERD)
 
     async with running(moved.scheduler()):
         await wait_until(all_queued, seconds=30)
