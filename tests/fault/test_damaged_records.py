@@ -200,7 +200,7 @@ async def test_a_value_of_the_wrong_type_is_refused_before_anything_is_stored(
     assert await moved.record("a") == {}
     if field not in ("backfill_limit", "on_missed"):
         with pytest.raises(InvalidRequest):
-            await moved.store.jobs.enqueue(JobRequest(**{"kind": "k", field: value}), idempotency_key="k")
+            await moved.store.producer.enqueue(JobRequest(**{"kind": "k", field: value}), idempotency_key="k")
 
 
 async def test_a_foreign_payload_is_a_store_error(moved: World) -> None:

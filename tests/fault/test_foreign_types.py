@@ -34,15 +34,23 @@ async def check_queue(world: World, schedule_id: str, queue: str, ticks: list[in
     assert sorted(jobs) == sorted(f"sched-{schedule_id}-{tick}" for tick in ticks)
 
 
-@pytest.mark.parametrize("family", ["job", "tick", "available", "events", "gaps"])
+@pytest.mark.parametrize("family", ["job", "tick", "available", "scheduled", "deadlines", "queue", "events", "gaps"])
 async def test_a_foreign_type_stops_its_own_schedule_only_and_is_made_good_once_mended(
     moved: World, family: str
 ) -> None:
     scheduler = await three_schedules(moved)
     await moved.advance(4 * MINUTE)  # two ticks are discarded, so that gaps are written too
     late, latest = START_MS + 3 * MINUTE, START_MS + 4 * MINUTE
-    part = {"job": f"sched-b-{late}", "tick": "b", "available": "own", "events": "b", "gaps": "b"}[family]
-    key = moved.keys(family, "b", late) if family == "tick" else moved.keys(family, part)
+    key = {
+        "job": moved.keys("job", f"sched-b-{late}"),
+        "tick": moved.keys("tick", "b", late),
+        "available": moved.keys("state", "own", "available"),
+        "scheduled": moved.keys("state", "own", "scheduled"),
+        "deadlines": moved.keys("deadlines", "own"),
+        "queue": moved.keys("queue", "own"),
+        "events": moved.keys("events", "b"),
+        "gaps": moved.keys("gaps", "b"),
+    }[family]
     # No key of Headgate's is a set of members.
     await moved.client.sadd(key, "foreign")
     before = await moved.record("b")
@@ -57,7 +65,7 @@ async def test_a_foreign_type_stops_its_own_schedule_only_and_is_made_good_once_
     assert stricken["failing_reason"] == "store_error"
     assert await moved.client.zscore(moved.keys("due"), "b") == int(stricken["retry_at_ms"])
     assert await moved.client.smembers(key) == {"foreign"}, "a foreign key was touched"
-    if family in ("job", "tick", "available"):
+    if family not in ("events", "gaps"):
         event = (await moved.events("b"))[0]
         assert (event["outcome"], event["reason"], event["tick_ms"]) == ("failed", "store_error", late)
         assert stricken["last_tick_ms"] == before["last_tick_ms"]

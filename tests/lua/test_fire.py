@@ -34,7 +34,7 @@ async def test_a_due_tick_becomes_one_job_one_event_and_an_advance(moved: World)
     await scheduler.sweep()
     job_id = f"sched-a-{tick}"
     assert await moved.queued("mail") == [job_id]
-    assert await moved.client.zscore(moved.keys("available", "mail"), job_id) == tick - 2 * MINUTE
+    assert await moved.client.zscore(moved.keys("state", "mail", "available"), job_id) == tick - 2 * MINUTE
     job = await moved.store.jobs.get(job_id, include_payload=True)
     assert (job.payload, job.queue, job.max_attempts, job.state) == ({"n": 1}, "mail", 7, "available")
     assert job.periodic_origin is not None
@@ -407,5 +407,5 @@ async def raw_restore(world: World, schedule_id: str, record: dict[str, str]) ->
 
 async def finish(world: World, job_id: str) -> None:
     """As a worker and a reclaimer would: the job ran and is gone."""
-    await world.client.zrem(world.keys("available", "default"), job_id)
+    await world.client.zrem(world.keys("state", "default", "available"), job_id)
     await world.client.delete(world.keys("job", job_id))

@@ -43,11 +43,11 @@ async def everything(world: World) -> dict[str, Any]:
 
 
 async def enqueue(world: World, key: str | None = "k", **options: Any) -> Enqueued:
-    return await world.store.jobs.enqueue(JobRequest(**({"kind": "mail"} | options)), idempotency_key=key)
+    return await world.store.producer.enqueue(JobRequest(**({"kind": "mail"} | options)), idempotency_key=key)
 
 
 async def run_now(world: World, key: str | None = "k", schedule_id: str = "a") -> Enqueued:
-    return await world.store.jobs.run_now(schedule_id, idempotency_key=key)
+    return await world.store.producer.run_now(schedule_id, idempotency_key=key)
 
 
 Ask = Callable[..., Awaitable[Enqueued]]
@@ -69,7 +69,7 @@ async def test_an_asked_for_job_holds_what_was_asked_for(moved: World) -> None:
     assert (job.state, job.enqueued_at_ms, job.available_at_ms) == ("available", START_MS, START_MS)
     assert job.fingerprint == fingerprint("mail", '{"to":"é"}')
     assert (job.periodic_origin, job.manual_schedule_id) == (None, None)
-    assert await moved.client.zrange(moved.keys("available", "post"), 0, -1, withscores=True) == [
+    assert await moved.client.zrange(moved.keys("state", "post", "available"), 0, -1, withscores=True) == [
         (answer.job_id, START_MS - 2 * MINUTE)
     ]
 
@@ -93,7 +93,7 @@ async def test_a_manual_run_leaves_its_schedule_alone(moved: World) -> None:
     before = await everything(moved)
     answer = await run_now(moved)
     after = await everything(moved)
-    mine = {moved.keys("job", answer.job_id), moved.keys("available", "default")}
+    mine = {moved.keys("job", answer.job_id), moved.keys("state", "default", "available"), moved.keys("queues")}
     mine |= {moved.keys("idem_run", "a", "k"), moved.keys("manual", "a")}
     assert {key: value for key, value in after.items() if key not in mine} == before
     scheduler = moved.scheduler()
@@ -154,7 +154,7 @@ async def test_a_repeat_gets_the_same_answer_and_makes_no_second_job(moved: Worl
     before = await everything(moved)
     assert await ask(moved) == Enqueued(job_id=first.job_id, replayed=True)
     assert await everything(moved) == before
-    await moved.client.delete(moved.keys("job", first.job_id), moved.keys("available", "default"))
+    await moved.client.delete(moved.keys("job", first.job_id), moved.keys("state", "default", "available"))
     assert await ask(moved) == Enqueued(job_id=first.job_id, replayed=True)
     assert await moved.queued() == []
 
@@ -251,7 +251,8 @@ async def test_a_kept_answer_is_readable_and_cleans_up_behind_itself(moved: Worl
     answer = await ask(moved)
     key = moved.keys("idem_jobs", "k") if ask is enqueue else moved.keys("idem_run", "a", "k")
     kept = json.loads(await moved.client.get(key))
-    assert (kept["job_id"], kept["until_ms"]) == (answer.job_id, START_MS + DAY)
+    assert (kept["answer"], kept["until_ms"]) == (f"accepted {answer.job_id}", START_MS + DAY)
+    assert set(kept) == {"request", "answer", "until_ms"}
     assert DAY - MINUTE < await moved.client.pttl(key) <= DAY
 
 
@@ -302,26 +303,32 @@ async def test_a_repeat_is_answered_though_its_content_is_quarantined_since(move
 
 
 @both
-@pytest.mark.parametrize(
-    ("key", "error"),
-    [
-        (None, IdempotencyKeyMissing),
-        ("", IdempotencyKeyMissing),
-        ("a b", InvalidRequest),
-        ("x" * 201, InvalidRequest),
-        ("é", InvalidRequest),
-    ],
-)
-async def test_a_missing_or_bad_key_is_refused(
-    moved: World, ask: Ask, key: str | None, error: type[HeadgateError]
-) -> None:
+@pytest.mark.parametrize("key", ["", "a b", "x" * 201, "é"])
+async def test_a_bad_key_is_refused(moved: World, ask: Ask, key: str) -> None:
     """And changes nothing."""
     await moved.put("a")
     before = await everything(moved)
-    with pytest.raises(error) as caught:
+    with pytest.raises(IdempotencyKeyMissing if key == "" else InvalidRequest) as caught:
         await ask(moved, key)
     assert caught.value.field == "Idempotency-Key"
     assert await everything(moved) == before
+
+
+async def test_a_manual_run_needs_a_key(moved: World) -> None:
+    """Somebody clicks: twice by accident is once."""
+    await moved.put("a")
+    before = await everything(moved)
+    with pytest.raises(IdempotencyKeyMissing) as caught:
+        await run_now(moved, None)
+    assert caught.value.field == "Idempotency-Key"
+    assert await everything(moved) == before
+
+
+async def test_a_job_needs_no_key_and_then_no_answer_is_kept(moved: World) -> None:
+    """Each call is a job of its own."""
+    first, second = await enqueue(moved, None), await enqueue(moved, None)
+    assert (first.replayed, second.replayed, first.job_id != second.job_id) == (False, False, True)
+    assert not [key for key in await everything(moved) if ":idem:" in key]
 
 
 @both
@@ -362,25 +369,41 @@ async def foreign(world: World, key: str) -> dict[str, Any]:
     return await everything(world)
 
 
-@pytest.mark.parametrize(("family", "parts"), [("idem_jobs", ["k"]), ("available", ["default"]), ("quarantine", [])])
+@pytest.mark.parametrize(
+    ("family", "parts"),
+    [
+        ("idem_jobs", ["k"]),
+        ("state", ["default", "available"]),
+        ("state", ["default", "scheduled"]),
+        ("deadlines", ["default"]),
+        ("quarantine", []),
+        ("queue", ["default"]),
+        ("unique", ["u"]),
+        ("job", ["mine"]),
+    ],
+)
 async def test_a_foreign_type_refuses_a_job_before_anything_is_written(
     moved: World, family: str, parts: list[str]
 ) -> None:
     """Whichever key it stands in place of; once mended, the same key is taken."""
     key = moved.keys(family, *parts)
     before = await foreign(moved, key)
+    options: dict[str, Any] = {"id": "mine", "unique_key": "u", "deadline_ms": START_MS + 2}
     with pytest.raises(StoreError):
-        await enqueue(moved)
+        await enqueue(moved, **options)
     assert await everything(moved) == before
     await moved.client.delete(key)
-    assert not (await enqueue(moved)).replayed
+    assert not (await enqueue(moved, **options)).replayed
 
 
 @pytest.mark.parametrize(
     ("family", "parts"),
     [
         ("idem_run", ["a", "k"]),
-        ("available", ["default"]),
+        ("state", ["default", "available"]),
+        ("state", ["default", "scheduled"]),
+        ("deadlines", ["default"]),
+        ("queue", ["default"]),
         ("quarantine", []),
         ("manual", ["a"]),
         ("schedule", ["a"]),

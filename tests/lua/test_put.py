@@ -48,7 +48,7 @@ def definition(spec: str = "@every:60000", **options: Any) -> ScheduleDefinition
 async def failing(world: World, schedule_id: str) -> Scheduler:
     """The schedule's due tick cannot be carried out: its queue holds a foreign type."""
     scheduler = await on_duty(world)
-    queue = world.keys("available", (await world.record(schedule_id))["queue"])
+    queue = world.keys("state", (await world.record(schedule_id))["queue"], "available")
     await world.client.set(queue, "foreign")
     await world.advance(MINUTE)
     await scheduler.sweep()
@@ -478,7 +478,7 @@ async def test_a_deleted_schedule_leaves_its_history_for_a_year_and_nothing_else
     await moved.put("a", "@every:1000")
     await moved.advance(5000)
     await moved.put("a", "@every:60000")
-    await moved.store.jobs.run_now("a", idempotency_key="k")
+    await moved.store.producer.run_now("a", idempotency_key="k")
     await failing(moved, "a")
     for family in ("due", "failing", "schedules"):
         assert await moved.client.zscore(moved.keys(family), "a") is not None
@@ -567,7 +567,7 @@ async def test_a_schedule_created_again_goes_on_with_its_history(moved: World) -
     for _ in range(3):
         await moved.advance(MINUTE)
         await scheduler.sweep()
-    await moved.store.jobs.run_now("a", idempotency_key="k")
+    await moved.store.producer.run_now("a", idempotency_key="k")
     revision = int((await moved.record("a"))["revision"])
     await moved.store.schedules.delete("a")
     await moved.advance(MINUTE // 2)
@@ -589,7 +589,7 @@ async def test_a_schedule_created_again_does_not_fire_a_tick_a_second_time(moved
     tick = await moved.advance(MINUTE)
     await scheduler.sweep()
     await moved.store.schedules.delete("a")
-    await moved.client.zrem(moved.keys("available", "default"), f"sched-a-{tick}")
+    await moved.client.zrem(moved.keys("state", "default", "available"), f"sched-a-{tick}")
     await moved.client.delete(moved.keys("job", f"sched-a-{tick}"))
     await moved.set_clock(tick - 1)
     await moved.put("a")

@@ -96,7 +96,7 @@ async def test_a_failure_is_told_with_its_schedule(moved: World) -> None:
     """Which tick, why, how often, since when, and when it is tried again."""
     await moved.put("a")
     scheduler = await on_duty(moved)
-    await moved.client.set(moved.keys("available", "default"), "foreign")
+    await moved.client.set(moved.keys("state", "default", "available"), "foreign")
     tick = await moved.advance(MINUTE)
     await scheduler.sweep()
     await moved.advance(1000)
@@ -361,8 +361,8 @@ async def test_instants_of_fifteen_digits_come_back_exactly(moved: World) -> Non
     assert job.periodic_origin is not None
     assert (job.periodic_origin.tick_ms, job.enqueued_at_ms) == (LAST_MS, LAST_MS)
     assert (await moved.store.leases.overview()).store_time_ms == LAST_MS
-    manual = await moved.store.jobs.run_now("a", idempotency_key="k")
-    places = await moved.client.zrange(moved.keys("available", "default"), 0, -1, withscores=True)
+    manual = await moved.store.producer.run_now("a", idempotency_key="k")
+    places = await moved.client.zrange(moved.keys("state", "default", "available"), 0, -1, withscores=True)
     assert sorted(places) == sorted([(manual.job_id, LAST_MS), (job.id, LAST_MS)])
     kept = json.loads(await moved.client.get(moved.keys("idem_run", "a", "k")))
     assert kept["until_ms"] == LAST_MS + 86_400_000
@@ -375,7 +375,7 @@ async def test_numbers_in_payloads_come_back_exactly(moved: World, number: float
     scheduler = await on_duty(moved)
     tick = await moved.advance(MINUTE)
     await scheduler.sweep()
-    manual = await moved.store.jobs.run_now("a", idempotency_key="k")
+    manual = await moved.store.producer.run_now("a", idempotency_key="k")
     assert (await moved.store.schedules.get("a")).payload == [number]
     for job_id in (f"sched-a-{tick}", manual.job_id):
         assert (await moved.store.jobs.get(job_id, include_payload=True)).payload == [number]
@@ -387,7 +387,7 @@ async def test_every_read_works_while_the_store_is_full(own_server: PrivateServe
     try:
         await world.set_clock(START_MS)
         await fire(world, 5)
-        job_id = (await world.store.jobs.enqueue(JobRequest(kind="k"), idempotency_key="k")).job_id
+        job_id = (await world.store.producer.enqueue(JobRequest(kind="k"), idempotency_key="k")).job_id
         await world.advance(1000)
         await world.client.set(world.keys("duty", "scheduler"), "p/t")
         before = (await world.client.info("persistence"))["rdb_changes_since_last_save"]
