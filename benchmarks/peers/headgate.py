@@ -7,20 +7,15 @@ from typing import Final
 
 from benchmarks.peers import common
 from headgate import Headgate
-from headgate.models import JobRequest
 
 _BULK: Final = 200
 
 
 async def enqueue(url: str, count: int) -> None:
     async with Headgate(url) as app:
-        many = getattr(app, "enqueue_many", None)
-        if many is None:
-            await common.each(count, lambda number: app.enqueue("noop", {"number": number}))
-            return
         for start in range(0, count, _BULK):
             numbers = range(start, min(count, start + _BULK))
-            await many([JobRequest(kind="noop", payload={"number": number}) for number in numbers])
+            await app.enqueue_many([app.request("noop", {"number": number}) for number in numbers])
 
 
 async def work(url: str, concurrency: int, tally: common.Tally) -> None:
