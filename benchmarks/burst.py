@@ -173,7 +173,7 @@ def _bare_script() -> Script:
 async def _all_queued(bench: Bench, keys: Keys, count: int) -> None:
     """Look at the queue, by a command that nothing else here uses, until it holds every job."""
     deadline = time.monotonic() + _DEADLINE_S
-    while await bench.client.zcount(keys("available", _QUEUE), "-inf", "+inf") < count:
+    while await bench.client.zcount(keys("state", _QUEUE, "available"), "-inf", "+inf") < count:
         if time.monotonic() > deadline:
             raise SystemExit(f"not every job was queued within {_DEADLINE_S:.0f} s")
         await anyio.sleep(_POLL_S)
@@ -182,7 +182,7 @@ async def _all_queued(bench: Bench, keys: Keys, count: int) -> None:
 async def _check(bench: Bench, keys: Keys, count: int, tick_ms: int) -> list[int]:
     """One job and one event for each schedule, or the figures mean nothing. Returns how late each event was, in ms."""
     jobs = [f"sched-s-{number}-{tick_ms}" for number in range(count)]
-    queued = await bench.client.zcount(keys("available", _QUEUE), "-inf", "+inf")
+    queued = await bench.client.zcount(keys("state", _QUEUE, "available"), "-inf", "+inf")
     stored = await bench.client.exists(*(keys("job", job) for job in jobs))
     texts = await harness.read_events(bench.client, keys, count)
     if not queued == stored == count or any(len(one) != 1 for one in texts):

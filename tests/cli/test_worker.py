@@ -59,7 +59,7 @@ def worker_of(world: World, *more: str) -> tuple[str, ...]:
 
 async def enqueue(world: World, kind: str, payload: Any = None, *, queue: str = "default") -> str:
     request = JobRequest(kind=kind, payload=payload, queue=queue)
-    return (await world.store.jobs.enqueue(request, idempotency_key=uuid.uuid4().hex)).job_id
+    return (await world.store.producer.enqueue(request, idempotency_key=uuid.uuid4().hex)).job_id
 
 
 def after(command: Command, pattern: str, *, times: int) -> int:

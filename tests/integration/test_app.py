@@ -58,7 +58,7 @@ async def reaches(world: World, job_id: str, *states: str, seconds: float = 10) 
 
 async def due_now(world: World, job_id: str, queue: str = "default") -> None:
     """A job that waits for its retry waits no longer."""
-    await world.client.zadd(world.keys("retryable", queue), {job_id: 0}, xx=True)
+    await world.client.zadd(world.keys("state", queue, "retryable"), {job_id: 0}, xx=True)
     await world.client.publish(world.keys("ready"), queue)
 
 
@@ -603,7 +603,7 @@ async def test_an_end_in_the_middle_of_a_claim_costs_nobody_a_lease(here: World)
 
         async with app.run(scheduler=False, concurrency=1, shutdown_grace=0):
             await anyio.sleep(grace / 1000)
-        assert await here.client.zcard(here.keys("running", "default")) == 0
+        assert await here.client.zcard(here.keys("state", "default", "running")) == 0
     for job_id in ids:
         job = await here.store.jobs.get(job_id)
         assert (job.state in ("available", "completed"), job.attempt, job.crash_attempt) == (True, 0, 0)

@@ -89,7 +89,7 @@ async def test_every_kind_of_call_survives_a_flush_in_between(world: World) -> N
         await world.client.script_flush()
         assert (await world.store.schedules.put("a", definition)).change == ("unchanged" if number else "created")
         await world.client.script_flush()
-        assert (await world.store.jobs.run_now("a", idempotency_key="k")).replayed == bool(number)
+        assert (await world.store.producer.run_now("a", idempotency_key="k")).replayed == bool(number)
     assert len(await world.queued()) == 1
 
 

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from headgate.connect import connect
 from headgate.errors import ScheduleNotFound
 from headgate.scheduler import Scheduler
+from headgate.settings import MAX_INSTANT_MS
+from headgate.store.attempts import Report
 from tests.fault.test_crash_points import Died, MortalClient
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
@@ -36,6 +38,7 @@ steps = st.one_of(
     st.tuples(st.just("sweep")),
     st.tuples(st.just("crash"), st.integers(1, 4), st.booleans()),
     st.tuples(st.just("work"), st.booleans()),
+    st.tuples(st.just("reclaim")),
 )
 
 
@@ -71,7 +74,7 @@ class History:
     async def run(self, schedule_id: str, key: int) -> None:
         with contextlib.suppress(ScheduleNotFound):
             before = await self.world.record(schedule_id)
-            done = await self.world.store.jobs.run_now(schedule_id, idempotency_key=str(key))
+            done = await self.world.store.producer.run_now(schedule_id, idempotency_key=str(key))
             assert self.manual.setdefault((schedule_id, key), done.job_id) == done.job_id
             assert await self.world.record(schedule_id) == before, "a run by hand moved the schedule"
 
@@ -94,16 +97,21 @@ class History:
     async def work(self, dies: bool) -> None:
         attempts = self.world.store.attempts
         for claim in (await attempts.admit("w", ["default"], 50, LEASE_MS)).claims:
-            if not dies and await attempts.finish(claim, "completed") == "completed":
+            if not dies and await attempts.finish([Report(claim, "completed")]) == ["completed"]:
                 self.completed[claim.id] += 1
+
+    async def reclaim(self) -> None:
+        """Bring jobs back whose worker died, as a reclaimer that has always been there."""
+        await self.world.client.set(self.world.keys("duty", "reclaimer"), "r")
+        await self.world.store.reclaims.some("r", "", longest_ms=MAX_INSTANT_MS)
 
     async def check(self) -> None:
         world = self.world
         assert max(self.completed.values(), default=1) == 1, "a job was completed twice"
         sets = [
             *await world.queued(),
-            *await world.client.zrange(world.keys("running", "default"), 0, -1),
-            *await world.client.zrange(world.keys("retryable", "default"), 0, -1),
+            *await world.client.zrange(world.keys("state", "default", "running"), 0, -1),
+            *await world.client.zrange(world.keys("state", "default", "retryable"), 0, -1),
         ]
         assert len(set(sets)) == len(sets), "a job is in two sets"
         assert not set(sets) & set(self.completed), "a completed job is still in a set"
