@@ -2,7 +2,8 @@
 
 Each contender, in each round, has an embedded store of its own and two processes: one enqueues all jobs and ends; then
 one runs them, and its handler counts. The clock runs from the first job's run to the last one's, so neither start nor
-connecting is in it. Every job must have run exactly once. Who goes first changes from round to round.
+connecting is in it. It counts when every job has run; jobs that ran again are told, and an error if they are Headgate's
+own. Who goes first changes from round to round.
 
 Round trips are the server's count of reads from its clients, so that a pipeline is one; commands include those inside
 scripts. Peers are installed on demand, see `benchmarks.peers.environments`; one that cannot be is named and left out.
@@ -81,7 +82,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Failed(Exception):
-    """A contender did not do all its jobs once; the message says what is known."""
+    """A contender did not do all its jobs; the message says what is known."""
 
 
 def main() -> None:
@@ -128,7 +129,7 @@ async def _measure(options: argparse.Namespace, interpreters: Mapping[str, Path]
                     failures[name] = f"failed: {error}"
         runs = {name: found for name, found in runs.items() if name not in failures}
     _report(options, server, runs, failures)
-    if _OURS in failures:
+    if _OURS in failures or _doubled(runs[_OURS]):
         raise SystemExit(1)
 
 
@@ -137,8 +138,6 @@ async def _run(bench: Bench, name: str, interpreter: Path, jobs: int, concurrenc
     numbers = [bench.url, str(jobs), str(concurrency)]
     enqueued = await _step(bench.client, [*command, "enqueue", *numbers], jobs)
     worked = await _step(bench.client, [*command, "work", *numbers], jobs)
-    if worked.said.doubled:
-        raise Failed(f"{worked.said.doubled} of {jobs} jobs ran more than once")
     return Run(enqueued, worked)
 
 
@@ -224,7 +223,7 @@ def _report(
             ",.0f",
             lambda run: (run.enqueued.counters.memory + run.worked.counters.memory) / jobs,
         ),
-        ("lost / doubled", *("0 / 0" for _ in runs)),
+        ("lost / doubled", *(f"0 / {_doubled(found):,}" for found in runs.values())),
     ]
     harness.print_table(
         f"{jobs:,} no-op jobs, one worker process, {options.concurrency} at once: median"
@@ -239,6 +238,10 @@ def _report(
         print(f"  {name}: {ours}{found[0].enqueued.said.about}; {_SETTINGS[name]}")
     for name, reason in failures.items():
         print(f"  {name}: {reason}")
+
+
+def _doubled(runs: Sequence[Run]) -> int:
+    return sum(run.worked.said.doubled for run in runs)
 
 
 def _figure(values: Sequence[float], form: str) -> str:
