@@ -25,7 +25,7 @@ local function wait_for(instant)
 end
 
 local function lease(job)
-  local number = digits(job.claim + 1)
+  local number = digits((sane(job.claim) or 0) + 1)
   if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', number) then
     return false
   end

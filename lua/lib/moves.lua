@@ -17,16 +17,23 @@ local MOVE_FIELDS = {
 }
 local adding, removing, zset_usable = {}, {}, {}
 
+-- A number, if it may be one of ours. The server reads 'nan' and 'inf' as numbers, too: as a score, they would fail the call
+-- when half of it is written.
+local function sane(text)
+  local number = tonumber(text or '')
+  return number and math.abs(number) < 2 ^ 53 and number or nil
+end
+
 -- The job of an id, with those fields and, behind them in `values`, those of `more`; nil where there is none, or the
 -- key holds something else. A number that a record has lost counts as the smallest.
 local function read_job(id, more)
   local values = redis.pcall('HMGET', key_job(id), unpack(more or MOVE_FIELDS))
   if values.err or not values[1] or not values[2] then return nil end
-  local function number(at) return tonumber(values[at] or '') or 0 end
+  local function number(at) return sane(values[at]) or 0 end
   return {
     id = id, values = values, queue = values[1], state = values[2], priority = number(3), available_at = number(4),
     attempt = number(5), crashes = number(6), max_attempts = number(7), retention = number(8),
-    deadline = tonumber(values[9] or ''), fingerprint = values[10] or '', unique_key = values[11], claim = values[12] or '0',
+    deadline = sane(values[9]), fingerprint = values[10] or '', unique_key = values[11], claim = values[12] or '0',
   }
 end
 
