@@ -17,6 +17,10 @@ if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
     raise RuntimeError(f"HEADGATE_TEST_ALL_STORES is set, and this machine has only {AVAILABLE}")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "damages_store(why): the test damages the store on purpose; no leaks are looked for")
+
+
 @pytest.fixture
 def measured(server: PrivateServer, record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Say a figure that the run is to print at its end."""

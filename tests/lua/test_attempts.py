@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import random
-from itertools import count
 from typing import Any
 
 import msgspec
 import pytest
 
-from headgate.errors import StoreError, StoreFull
-from headgate.models import JobRequest
-from headgate.store.attempts import Admitted, Claim
+from headgate.errors import StoreFull
+from headgate.models import FINAL_STATES, JobRequest, JobState
+from headgate.names import fingerprint
+from headgate.store.attempts import Admitted, Claim, Report
 from headgate.store.records import JOB_FIELDS
+from tests.jobs.acts import PASS, lose_workers, reclaim
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
 LEASE = 5000
-SETS = ("available", "running", "retryable")
-KEYS = count()
+DAY = 86_400_000
+WAITING = ("available", "scheduled", "retryable")
 
 
 async def enqueue(world: World, **options: Any) -> str:
     request = JobRequest(**{"kind": "test"} | options)
-    return (await world.store.jobs.enqueue(request, idempotency_key=f"k{next(KEYS)}")).job_id
+    return (await world.store.producer.enqueue(request)).job_id
 
 
 async def admit(
@@ -37,13 +38,14 @@ async def admit_one(world: World, queue: str = "default") -> Claim:
     return claim
 
 
-async def finish(world: World, claim: Claim, verdict: str, **options: Any) -> str:
-    return await world.store.attempts.finish(claim, verdict, **options)
+async def finish(world: World, claim: Claim, verdict: str, error: str = "", wait_ms: int = 0) -> str:
+    [state] = await world.store.attempts.finish([Report(claim, verdict, error, wait_ms)])
+    return state
 
 
 async def sets_of(world: World, job_id: str, queue: str = "default") -> dict[str, float]:
     """In which sets the job is, with its score."""
-    found = {name: await world.client.zscore(world.keys(name, queue), job_id) for name in SETS}
+    found = {str(state): await world.client.zscore(world.keys("state", queue, state), job_id) for state in JobState}
     return {name: score for name, score in found.items() if score is not None}
 
 
@@ -57,7 +59,7 @@ async def test_a_claim_has_what_a_worker_needs_and_the_record_says_who_runs_it(m
     (claim,) = answer.claims
     assert answer.look_again_ms is None
     assert claim == Claim(
-        number=1,
+        number="1",
         id=job_id,
         kind="test",
         queue="default",
@@ -110,14 +112,16 @@ async def test_no_more_are_claimed_than_fit_and_earlier_queues_come_first(moved:
 
 
 async def test_a_job_whose_lease_ended_runs_again_and_counts_a_crash_and_no_attempt(moved: World) -> None:
+    """It is the reclaimer that finds out; `admit` leaves leases alone."""
     job_id = await enqueue(moved, max_attempts=1)
     first = await admit_one(moved)
-    await moved.advance(LEASE - 1)
-    answer = await admit(moved)
-    assert answer == Admitted([], 1)
-    await moved.advance(1)
+    await reclaim(moved)
+    await moved.advance(LEASE)
+    assert await admit(moved) == Admitted([], None)
+    [done] = await reclaim(moved)
+    assert done.crashed == {job_id: "available"}
     second = await admit_one(moved)
-    assert (second.id, second.number, second.attempt) == (job_id, first.number + 1, 0)
+    assert (second.id, second.number, second.attempt) == (job_id, str(int(first.number) + 1), 0)
     job = await moved.store.jobs.get(job_id)
     assert (job.crash_attempt, job.attempt, job.state) == (1, 0, "running")
 
@@ -125,7 +129,7 @@ async def test_a_job_whose_lease_ended_runs_again_and_counts_a_crash_and_no_atte
 async def test_what_a_worker_says_too_late_is_refused_and_changes_nothing(moved: World) -> None:
     job_id = await enqueue(moved)
     stale = await admit_one(moved)
-    await moved.advance(LEASE)
+    await lose_workers(moved)
     fresh = await admit_one(moved)
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "undecodable", "cancelled", "returned"):
@@ -134,10 +138,26 @@ async def test_what_a_worker_says_too_late_is_refused_and_changes_nothing(moved:
     assert await dump(moved, job_id) == before
     assert await finish(moved, fresh, "completed") == "completed"
     before = await dump(moved, job_id)
-    assert await finish(moved, fresh, "completed") == "lost"
-    assert await finish(moved, fresh, "failed") == "lost"
+    for verdict in ("completed", "failed", "returned"):
+        assert await finish(moved, fresh, verdict) == "completed", "said again, what became of it is told"
     assert await moved.store.attempts.renew([fresh], LEASE) == [fresh]
     assert await dump(moved, job_id) == before
+
+
+async def test_reports_are_taken_each_on_its_own(moved: World) -> None:
+    """One that is lost, and one of a job that is gone, do not stand in the way of the others."""
+    for _ in range(4):
+        await enqueue(moved)
+    claims = (await admit(moved)).claims
+    ids = [claim.id for claim in claims]
+    await moved.client.hset(moved.keys("job", ids[1]), "claim", "7")
+    await moved.store.jobs.cancel(ids[2])
+    await moved.store.jobs.delete(ids[2])
+    reports = [Report(claim, "failed", "ValueError", 5) for claim in claims]
+    assert await moved.store.attempts.finish(reports) == ["retryable", "lost", "lost", "retryable"]
+    assert await moved.store.attempts.finish(reports) == ["retryable", "lost", "lost", "retryable"], "the repeat"
+    assert await moved.store.attempts.finish([]) == []
+    assert [(await moved.store.jobs.get(job_id)).attempt for job_id in (ids[0], ids[3])] == [1, 1]
 
 
 async def test_a_lease_that_ended_unseen_is_still_its_holders(moved: World) -> None:
@@ -162,14 +182,14 @@ async def test_renewal_goes_on_from_now_for_its_own_and_names_the_others(moved: 
     assert await moved.store.attempts.renew(claims, LEASE) == [gone]
     for claim in (claims[0], claims[2]):
         assert await sets_of(moved, claim.id) == {"running": now + LEASE}
-    assert await sets_of(moved, gone.id) == {}
+    assert await sets_of(moved, gone.id) == {"completed": START_MS + DAY}
     assert await moved.store.attempts.renew([], LEASE) == []
 
 
 async def test_a_failed_job_waits_for_its_retry_and_comes_back_when_it_is_due(moved: World) -> None:
     job_id = await enqueue(moved)
     claim = await admit_one(moved)
-    assert await finish(moved, claim, "failed", error="ValueError", retry_ms=1500) == "retryable"
+    assert await finish(moved, claim, "failed", error="ValueError", wait_ms=1500) == "retryable"
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.last_error) == ("retryable", 1, "ValueError")
     assert job.available_at_ms == START_MS + 1500, "from when it may run"
@@ -184,13 +204,13 @@ async def test_a_failed_job_waits_for_its_retry_and_comes_back_when_it_is_due(mo
 
 async def test_a_job_whose_attempts_are_used_up_is_archived_and_kept_for_a_week(moved: World) -> None:
     job_id = await enqueue(moved, max_attempts=2)
-    assert await finish(moved, await admit_one(moved), "failed", retry_ms=1) == "retryable"
+    assert await finish(moved, await admit_one(moved), "failed", wait_ms=1) == "retryable"
     now = await moved.advance(1)
-    assert await finish(moved, await admit_one(moved), "failed", error="KeyError", retry_ms=1) == "archived"
+    assert await finish(moved, await admit_one(moved), "failed", error="KeyError", wait_ms=1) == "archived"
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.last_error, job.finished_at_ms) == ("archived", 2, "KeyError", now)
-    assert await sets_of(moved, job_id) == {}
-    assert 6 * 86_400_000 < await moved.client.pttl(moved.keys("job", job_id)) <= 7 * 86_400_000
+    assert await sets_of(moved, job_id) == {"archived": now + 7 * DAY}
+    assert await moved.client.pttl(moved.keys("job", job_id)) == -1, "the reclaimer removes it"
 
 
 async def test_a_returned_job_takes_its_old_place_counts_no_attempt_and_wakes_others(moved: World) -> None:
@@ -206,13 +226,13 @@ async def test_a_returned_job_takes_its_old_place_counts_no_attempt_and_wakes_ot
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.crash_attempt) == ("available", 0, 0)
     assert await sets_of(moved, job_id) == place
-    assert (await admit_one(moved)).number == claim.number + 1
+    assert (await admit_one(moved)).number == str(int(claim.number) + 1)
 
 
 async def test_a_returned_job_may_be_made_to_wait(moved: World) -> None:
     """As one that no actor is known for: it is not offered again at once, and says why."""
     job_id = await enqueue(moved, max_attempts=1)
-    assert await finish(moved, await admit_one(moved), "returned", error="NoActor", retry_ms=2000) == "retryable"
+    assert await finish(moved, await admit_one(moved), "returned", error="NoActor", wait_ms=2000) == "retryable"
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.last_error) == ("retryable", 0, "NoActor")
     assert await admit(moved) == Admitted([], 2000)
@@ -226,28 +246,33 @@ async def test_a_verdict_that_another_attempt_would_not_change_is_final(moved: W
     assert await finish(moved, await admit_one(moved), verdict, error="Discard") == verdict
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.finished_at_ms, job.last_error) == (verdict, 0, START_MS, "Discard")
-    assert await sets_of(moved, job_id) == {}
-    assert await moved.client.pttl(moved.keys("job", job_id)) > 0
+    assert await sets_of(moved, job_id) == {verdict: START_MS + 7 * DAY}
 
 
-@pytest.mark.parametrize("retention_ms", [0, 86_400_000, 366 * 86_400_000])
+@pytest.mark.parametrize("retention_ms", [0, DAY, 366 * DAY])
 async def test_a_completed_record_stays_for_as_long_as_it_says(moved: World, retention_ms: int) -> None:
+    """Then the reclaimer removes it; and a repeat of a lost answer finds it in any case."""
     job_id = await enqueue(moved, retention_ms=retention_ms)
     assert await finish(moved, await admit_one(moved), "completed") == "completed"
+    gone_at = START_MS + max(retention_ms, 10_000)
+    assert await sets_of(moved, job_id) == {"completed": gone_at}
+    await moved.set_clock(gone_at - 1)
+    [done] = await reclaim(moved)
+    assert (done.removed, done.due_next_ms) == (0, gone_at)
+    assert (await moved.store.jobs.get(job_id)).finished_at_ms == START_MS
+    await moved.set_clock(gone_at)
+    assert [done.removed for done in await reclaim(moved)] == [1]
+    assert await moved.client.exists(moved.keys("job", job_id)) == 0
     assert await sets_of(moved, job_id) == {}
-    if retention_ms:
-        assert retention_ms - 10_000 < await moved.client.pttl(moved.keys("job", job_id)) <= retention_ms
-        assert (await moved.store.jobs.get(job_id)).finished_at_ms == START_MS
-    else:
-        assert await moved.client.exists(moved.keys("job", job_id)) == 0
 
 
-@pytest.mark.parametrize("name", SETS)
-async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(moved: World, name: str) -> None:
+@pytest.mark.damages_store("a foreign type in place of a set")
+@pytest.mark.parametrize("state", ["available", "running", "retryable"])
+async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(moved: World, state: str) -> None:
     await enqueue(moved, queue="good")
     await enqueue(moved, queue="bad")
     bad = await admit_one(moved, "bad")
-    key = moved.keys(name, "bad")
+    key = moved.keys("state", "bad", state)
     await moved.client.delete(key)
     await moved.client.set(key, "foreign")
     before = await moved.client.hgetall(moved.keys("job", bad.id))
@@ -255,21 +280,26 @@ async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(mov
     assert [claim.queue for claim in answer.claims] == ["good"]
     assert await moved.store.attempts.renew([bad, *answer.claims], LEASE + 1) == []
     assert await sets_of(moved, answer.claims[0].id, "good") == {"running": START_MS + LEASE + 1}
-    with pytest.raises(StoreError):
-        await finish(moved, bad, "failed", retry_ms=1)
+    reports = [Report(bad, "returned" if state == "available" else "failed", wait_ms=int(state != "available"))]
+    reports.append(Report(answer.claims[0], "completed"))
+    if state == "running":  # what leaves that set needs nothing of it
+        assert await moved.store.attempts.finish(reports) == ["retryable", "completed"]
+        return
+    assert await moved.store.attempts.finish(reports) == ["broken", "completed"]
     assert await moved.client.hgetall(moved.keys("job", bad.id)) == before
-    assert await finish(moved, answer.claims[0], "completed") == "completed"
     await moved.client.delete(key)
     assert await finish(moved, bad, "completed") == "completed"
 
 
-@pytest.mark.parametrize("name", SETS)
-async def test_what_is_no_job_is_dropped_from_its_set_and_holds_up_nobody(moved: World, name: str) -> None:
-    """A missing record, one of a foreign type, and one whose claim counter is no number."""
+@pytest.mark.damages_store("a job of a foreign type")
+@pytest.mark.parametrize("state", [*WAITING, "running"])
+async def test_what_is_no_job_is_dropped_from_its_set_and_holds_up_nobody(moved: World, state: str) -> None:
+    """A missing record, one of a foreign type, half a one, and one that stands elsewhere."""
+    elsewhere = await enqueue(moved, queue="other")
     await moved.client.set(moved.keys("job", "foreign"), "text")
     await moved.client.hset(moved.keys("job", "half"), mapping={"claim": "text"})
-    odd = {"missing": 0, "foreign": 0, "half": 0}
-    await moved.client.zadd(moved.keys(name, "default"), odd)
+    odd = {"missing": 0, "foreign": 0, "half": 0, elsewhere: 0}
+    await moved.client.zadd(moved.keys("state", "default", state), odd)
     good = await enqueue(moved)
     seen: list[str] = []
     for _ in range(5):
@@ -279,16 +309,17 @@ async def test_what_is_no_job_is_dropped_from_its_set_and_holds_up_nobody(moved:
             break
         assert answer.look_again_ms == 0, "the worker would sleep in front of a job that is ready"
     assert seen == [good]
-    await moved.advance(1)
-    await admit(moved, 10)
+    if state == "running":
+        await lose_workers(moved)
     for job_id in odd:
         assert await sets_of(moved, job_id) == {}
     assert await moved.client.get(moved.keys("job", "foreign")) == "text"
+    assert (await admit_one(moved, "other")).id == elsewhere
 
 
 DAMAGE: list[dict[str, str | None]] = [
     {"attempt": ""},
-    dict.fromkeys(JOB_FIELDS),
+    dict.fromkeys(field for field in JOB_FIELDS if field not in ("queue", "state")),
     {"timeout_ms": "soon"},
     {"periodic_schedule_id": "a", "periodic_tick_ms": "x"},
     {"headers": "[]"},
@@ -298,6 +329,17 @@ DAMAGE: list[dict[str, str | None]] = [
 ]
 
 
+@pytest.mark.damages_store("records without a field")
+@pytest.mark.parametrize("field", ["state", "queue"])
+async def test_a_record_that_does_not_say_where_it_stands_is_no_job(moved: World, field: str) -> None:
+    """It is dropped from its set; nobody gets it, and the others go on."""
+    bad, good = await enqueue(moved, priority=1), await enqueue(moved)
+    await moved.client.hdel(moved.keys("job", bad), field)
+    assert [claim.id for claim in (await admit(moved)).claims] == [good]
+    assert await sets_of(moved, bad) == {}
+
+
+@pytest.mark.damages_store("records without a field")
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: "-".join(list(damage)[:2]))
 async def test_a_record_that_cannot_be_read_is_ended_and_harms_no_other(
     moved: World, damage: dict[str, str | None], caplog: pytest.LogCaptureFixture
@@ -311,31 +353,48 @@ async def test_a_record_that_cannot_be_read_is_ended_and_harms_no_other(
     answer = await admit(moved)
     assert [claim.id for claim in answer.claims] == [good]
     assert await moved.client.hget(moved.keys("job", bad), "state") == "undecodable"
-    assert await sets_of(moved, bad) == {}
+    assert await sets_of(moved, bad) == {"undecodable": START_MS + 7 * DAY}
     assert f"job.unreadable job={bad}" in caplog.text
 
 
-@pytest.mark.parametrize("value", ["foreign", None])
-@pytest.mark.parametrize("field", ["priority", "available_at_ms", "crash_attempt", "max_attempts", "retention_ms"])
+NUMBERS = (
+    *("priority", "available_at_ms", "attempt", "crash_attempt", "max_attempts", "retention_ms", "deadline_ms"),
+    "claim",
+)
+
+
+@pytest.mark.damages_store("fields that are no numbers")
+@pytest.mark.parametrize("value", ["foreign", "nan", "-nan", "inf", "-inf", "1e300", None])
+@pytest.mark.parametrize("field", NUMBERS)
 async def test_a_number_that_a_record_has_lost_stops_nobody(moved: World, field: str, value: str | None) -> None:
-    bad, good = await enqueue(moved), await enqueue(moved)
-    await admit(moved)
+    """Whatever becomes of that job itself: no other one of its queue is lost or held up, and no call fails."""
+    bad = await enqueue(moved)
+    ids = [await enqueue(moved) for _ in range(3)]
     if value is None:
         await moved.client.hdel(moved.keys("job", bad), field)
     else:
         await moved.client.hset(moved.keys("job", bad), field, value)
-    await moved.advance(LEASE)
-    by_id = {claim.id: claim for claim in (await admit(moved)).claims}
-    assert set(by_id) == {bad, good}
-    assert await finish(moved, by_id[bad], "returned") == "available"
-    assert await finish(moved, await admit_one(moved), "failed", retry_ms=1) in ("retryable", "archived")
+    claims = {claim.id: claim for claim in (await admit(moved)).claims}
+    assert set(ids) <= set(claims)
+    await lose_workers(moved)
+    claims = {claim.id: claim for claim in (await admit(moved)).claims}
+    assert set(ids) <= set(claims)
+    assert set(await moved.store.attempts.finish([Report(it, "returned") for it in claims.values()])) <= {
+        *("available", "archived")
+    }
+    claims = {claim.id: claim for claim in (await admit(moved)).claims}
+    assert set(ids) <= set(claims)
+    await moved.store.attempts.finish([Report(it, "failed", wait_ms=1) for it in claims.values()])
     await moved.advance(1)
-    for claim in (await admit(moved)).claims:
-        assert await finish(moved, claim, "completed") == "completed"
-    assert await finish(moved, by_id[good], "completed") == "completed"
-    assert await sets_of(moved, bad) == {}
+    claims = {claim.id: claim for claim in (await admit(moved)).claims}
+    assert set(ids) <= set(claims)
+    await moved.store.attempts.finish([Report(it, "completed") for it in claims.values()])
+    for job_id in ids:
+        assert list(await sets_of(moved, job_id)) == ["completed"]
+    assert len(await sets_of(moved, bad)) == 1
 
 
+@pytest.mark.damages_store("a job of a foreign type")
 async def test_a_record_that_turned_foreign_is_nobodys(moved: World) -> None:
     await enqueue(moved)
     await enqueue(moved)
@@ -361,23 +420,29 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
         assert len(claims) == 4
         assert await world.store.attempts.renew(claims, LEASE) == []
         verdicts = ("completed", "failed", "returned", "cancelled")
-        states = [
-            await finish(world, claim, verdict, retry_ms=0) for claim, verdict in zip(claims, verdicts, strict=True)
-        ]
+        states = await world.store.attempts.finish(
+            [Report(claim, verdict) for claim, verdict in zip(claims, verdicts, strict=True)]
+        )
         assert states == ["completed", "retryable", "available", "cancelled"]
+        await world.client.config_set("maxmemory", "0")
+        await world.advance(7 * DAY)
+        await world.client.set(world.keys("duty", "reclaimer"), "tok")
+        await world.client.config_set("maxmemory", "1")
+        assert (await world.store.reclaims.some("tok", "", longest_ms=PASS)).removed == 2
     finally:
         await world.client.config_set("maxmemory", "0")
         await world.close()
 
 
-FINAL = ("completed", "archived", "cancelled", "undecodable")
 VERDICTS = ("completed", "failed", "failed", "returned", "cancelled", "undecodable")
+TOLD = (*FINAL_STATES, "retryable")
 
 
 class Model(msgspec.Struct):
-    """What a job is to be, kept beside the store."""
+    """What a job is to be, kept beside the store; `until` is its score, as far as it matters."""
 
     max_attempts: int
+    fingerprint: str
     state: str = "available"
     until: int = 0
     attempt: int = 0
@@ -394,17 +459,19 @@ class History:
         self.models: dict[str, Model] = {}
         self.claims: list[Claim] = []
         self.now = START_MS
+        self.looked_at = self.judged_from = 0
 
     async def enqueue(self) -> None:
-        attempts = self.dice.randint(1, 3)
-        job_id = await enqueue(self.world, max_attempts=attempts, priority=self.dice.randint(-2, 2))
-        self.models[job_id] = Model(attempts)
+        """Each with content of its own: a quarantine concerns that job alone."""
+        attempts, number = self.dice.randint(1, 3), len(self.models)
+        options = {"max_attempts": attempts, "priority": self.dice.randint(-2, 2), "retention_ms": 0}
+        job_id = await enqueue(self.world, payload=number, **options)
+        self.models[job_id] = Model(attempts, fingerprint("test", str(number)))
 
     async def admit(self) -> None:
         """All that is ready, some at a time: a small capacity also bounds how many are brought back in one call."""
         for model in self.models.values():
-            if model.state in ("running", "retryable") and model.until <= self.now:
-                model.crash += model.state == "running"
+            if model.state == "retryable" and model.until <= self.now:
                 model.state = "available"
         capacity = self.dice.choice((1, 3, 200))
         while more := (await admit(self.world, capacity)).claims:
@@ -417,11 +484,14 @@ class History:
         assert not [model for model in self.models.values() if model.state == "available"]
 
     async def finish(self) -> None:
-        if self.claims:
+        """Some at once, of any age, the same one twice perhaps."""
+        reports, expected = [], []
+        for _ in range(self.dice.randint(1, 3) if self.claims else 0):
             claim, verdict = self.dice.choice(self.claims), self.dice.choice(VERDICTS)
             wait_ms = self.dice.choice((1, 3000) if verdict == "failed" else (0, 1, 3000))
-            expected = self._told(self.models[claim.id], verdict, wait_ms) if self._owned(claim) else "lost"
-            assert await finish(self.world, claim, verdict, retry_ms=wait_ms) == expected
+            reports.append(Report(claim, verdict, wait_ms=wait_ms))
+            expected.append(self._told(claim, verdict, wait_ms))
+        assert await self.world.store.attempts.finish(reports) == expected
 
     async def renew(self) -> None:
         some = self.dice.sample(self.claims, self.dice.randint(0, len(self.claims)))
@@ -431,39 +501,73 @@ class History:
             if self._owned(claim):
                 self.models[claim.id].until = self.now + LEASE
 
+    async def reclaim(self) -> None:
+        """Leases are judged only by who has been looking all the while."""
+        if self.now - self.looked_at > PASS:
+            self.judged_from = self.now + PASS
+        self.looked_at, crashed = self.now, {}
+        for job_id, model in self.models.items():
+            if model.until > self.now:
+                continue
+            if model.state == "running" and self.judged_from <= self.now:
+                model.crash += 1
+                model.state = crashed[job_id] = "available" if model.crash < 3 else "quarantined"
+            elif model.state == "retryable":
+                model.state = "available"
+            elif model.state in FINAL_STATES:
+                model.state = "gone"
+        answers = await reclaim(self.world)
+        assert {job_id: state for answer in answers for job_id, state in answer.crashed.items()} == crashed
+
+    async def release(self) -> None:
+        for model in self.models.values():
+            if model.state == "quarantined":
+                assert await self.world.store.quarantine.release(model.fingerprint) == 1
+                model.state, model.crash = "available", 0
+
     async def wait(self) -> None:
         self.now = await self.world.advance(self.dice.choice((1, 500, 2999, LEASE)))
 
     async def check(self) -> None:
-        """Every job is in exactly the set of its state, finished ones in none, and its record agrees with the model."""
-        members = {name: set(await self.world.client.zrange(self.world.keys(name, "default"), 0, -1)) for name in SETS}
+        """Every job is in exactly the set of its state, and its record agrees with the model."""
+        members = {
+            str(state): set(await self.world.client.zrange(self.world.keys("state", "default", state), 0, -1))
+            for state in JobState
+        }
         for job_id, model in self.models.items():
-            in_sets = [name for name in SETS if job_id in members[name]]
-            assert in_sets == ([] if model.state in FINAL else [model.state])
+            in_sets = [state for state, ids in members.items() if job_id in ids]
+            assert in_sets == ([] if model.state == "gone" else [model.state])
             fields = await self.world.client.hmget(self.world.keys("job", job_id), "state", "attempt", "crash_attempt")
-            assert fields == [model.state, str(model.attempt), str(model.crash)]
+            expected = [model.state, str(model.attempt), str(model.crash)]
+            assert fields == ([None] * 3 if model.state == "gone" else expected)
         assert set().union(*members.values()) <= set(self.models)
 
     def _owned(self, claim: Claim) -> bool:
         model = self.models[claim.id]
         return model.state == "running" and model.claim is claim
 
-    def _told(self, model: Model, verdict: str, wait_ms: int) -> str:
+    def _told(self, claim: Claim, verdict: str, wait_ms: int) -> str:
         """What the store is to answer."""
+        model = self.models[claim.id]
+        if not self._owned(claim):
+            return model.state if model.claim is claim and model.state in TOLD else "lost"
         if verdict == "failed":
             model.attempt += 1
             verdict = "archived" if model.attempt >= model.max_attempts else "retryable"
         elif verdict == "returned":
             verdict = "retryable" if wait_ms else "available"
-        model.state, model.until = verdict, self.now + wait_ms
+        life = {"completed": 10_000, "retryable": wait_ms}.get(verdict, 7 * DAY)
+        model.state, model.until = verdict, self.now + life
         return verdict
 
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_any_history_keeps_every_job_in_exactly_one_set(moved: World, seed: int) -> None:
     history = History(moved, seed)
-    steps = (history.enqueue, history.admit, history.finish, history.finish, history.renew, history.wait)
-    for _ in range(150):
-        await history.dice.choice(steps)()
+    steps = (history.enqueue, history.admit, history.finish, history.renew, history.wait, history.reclaim)
+    met: set[str] = set()
+    for _ in range(300):
+        await history.dice.choice((*steps, history.finish, history.reclaim, history.release))()
         await history.check()
-    assert {model.state for model in history.models.values()} & set(FINAL), "nothing much happened"
+        met |= {model.state for model in history.models.values()}
+    assert met > {"retryable", "running", "gone"}, "nothing much happened"
