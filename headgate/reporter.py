@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Final
 
@@ -25,31 +26,38 @@ class Reporter:
 
     Args:
         attempts: of the namespace.
-        patience_ms: how long to go on while the store does not answer: the life of a lease, after which another worker
-            may have the job.
+        patience_ms: how long to go on, once it is in a hurry, while the store does not answer: the life of a lease,
+            after which another worker may have the job.
     """
 
     def __init__(self, attempts: Attempts, patience_ms: int) -> None:
         self._attempts = attempts
         self._patience_s = patience_ms / 1000
+        self._last_moment = math.inf
         self._waiting: list[_Entry] = []
         self._one_call = anyio.Lock(fast_acquire=True)
+
+    def hurry(self) -> None:
+        """The worker ends: go on only for so long while the store does not answer."""
+        self._last_moment = time.monotonic() + self._patience_s
 
     async def tell(self, report: Report) -> str:
         """The job's new state, ``lost`` or ``broken``, as `Attempts.finish` has it; said again until the store answers.
 
+        However late: while the store is away nobody else gets the job, and then the claim's number decides.
+
         Raises:
-            StoreUnavailable: no answer within the patience.
+            StoreUnavailable: no answer, and no time left.
             StoreError: the store refused.
         """
-        entry, deadline = _Entry(report), time.monotonic() + self._patience_s
+        entry = _Entry(report)
         self._waiting.append(entry)
         try:
             while entry.state is None:
                 try:
                     await self._send(entry)
                 except StoreUnavailable:
-                    if time.monotonic() > deadline:
+                    if time.monotonic() > self._last_moment:
                         raise
                     await anyio.sleep(_SAY_AGAIN_S)
         finally:

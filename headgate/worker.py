@@ -90,12 +90,10 @@ class Worker:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._renew_for_ever)
             tasks.start_soon(self._wakeups.follow, self._heed, self._new_backoff())
-            backoff = self._new_backoff()
-            while not self._draining:
-                seconds = await self._admit(tasks, backoff)
-                if seconds > 0:
-                    await self._wake.wait(seconds)
-            await anyio.sleep_forever()
+            try:
+                await self._admit_for_ever(tasks)
+            finally:
+                self._reporter.hurry()
 
     async def run_ready(self) -> int:
         """Run what is ready, and what that makes ready, until nothing is; how many attempts that took.
@@ -128,6 +126,14 @@ class Worker:
             "concurrency": str(self._concurrency),
             "running": str(len(self._running)),
         }
+
+    async def _admit_for_ever(self, tasks: anyio.abc.TaskGroup) -> None:
+        backoff = self._new_backoff()
+        while not self._draining:
+            seconds = await self._admit(tasks, backoff)
+            if seconds > 0:
+                await self._wake.wait(seconds)
+        await anyio.sleep_forever()
 
     async def _admit(self, tasks: anyio.abc.TaskGroup, backoff: Backoff) -> float:
         """Claim what fits. Returns how long to wait, at most, before the next time."""
@@ -222,7 +228,7 @@ class Worker:
         )
 
     async def _report(self, running: _Running, verdict: Verdict, error: str, wait_ms: int) -> None:
-        """Say what became of it until the store has heard, or until the lease is over and another may have it."""
+        """Say what became of it until the store has heard, or until the worker ends and its patience with it."""
         claim = running.claim
         with anyio.CancelScope(shield=True):
             try:

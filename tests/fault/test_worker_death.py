@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import time
 import uuid
@@ -13,6 +14,8 @@ from anyio import to_thread
 
 import headgate
 from headgate.models import Job, JobRequest
+from headgate.process import running_process
+from headgate.reclaimer import Reclaimer
 from headgate.settings import Settings
 from tests.support.servers import PrivateServer
 from tests.support.worker_process import WorkerProcess
@@ -25,10 +28,19 @@ Measured = Callable[[str], None]
 
 @pytest.fixture
 async def quick(server: PrivateServer) -> AsyncIterator[World]:
-    """A namespace on real time with a short lease."""
+    """A namespace on real time with a short lease, and a reclaimer that outlives all workers."""
     world = World(server.url, f"t-{uuid.uuid4().hex[:12]}", settings=QUICK)
+    reclaiming = asyncio.create_task(reclaim(world))
     yield world
+    reclaiming.cancel()
+    await asyncio.wait([reclaiming])
     await world.close()
+
+
+async def reclaim(world: World) -> None:
+    heart = world.heart(duties=("reclaimer",))
+    async with running_process(heart, [Reclaimer(world.store, heart).run]):
+        await anyio.sleep_forever()
 
 
 @pytest.fixture
@@ -46,7 +58,7 @@ def start(quick: World) -> Iterator[Start]:
 
 async def enqueue(world: World, **payload: int) -> str:
     request = JobRequest(kind="test", payload=payload, max_attempts=1)
-    return (await world.store.jobs.enqueue(request, idempotency_key=uuid.uuid4().hex)).job_id
+    return (await world.store.producer.enqueue(request, idempotency_key=uuid.uuid4().hex)).job_id
 
 
 async def reaches(world: World, job_id: str, state: str, *, worker: int | None = None) -> Job:
@@ -180,7 +192,7 @@ async def test_jobs_outlive_a_store_that_vanishes_for_longer_than_their_leases(o
         ends[job.id] = ends.get(job.id, 0) + 1
 
     try:
-        async with app.run(scheduler=False):
+        async with app.run():
             ids = [await enqueue(world, sleep_ms=sleep_ms) for sleep_ms in (500, 2000, 4000, 5500)]
 
             async def all_begun() -> bool:
