@@ -16,12 +16,21 @@
 -- include: due_jobs
 
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
-local fields, answer, look_again, bytes = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0
+local fields, answer, look_again, bytes, full = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0, false
 for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
 local function wait_for(instant)
   if instant and (not look_again or instant < look_again) then look_again = instant end
+end
+
+-- Whether the answer still has room for it; the first may be of any size.
+local function fits(job)
+  local size = 0
+  for at = #MOVE_FIELDS + 1, #fields do size = size + #(job.values[at] or '') end
+  full = bytes > 0 and bytes + size > MAX_CALL_BYTES
+  if not full then bytes = bytes + size end
+  return not full
 end
 
 local function lease(job)
@@ -31,13 +40,12 @@ local function lease(job)
   end
   local row = {job.queue, job.id, number}
   for at = #MOVE_FIELDS + 1, #fields do row[#row + 1] = job.values[at] or '' end
-  for at = 4, #row do bytes = bytes + #row[at] end
   answer[#answer + 1] = row
   capacity = capacity - 1
   return true
 end
 
--- Whether a lease was given. What got none is out of the way, too.
+-- Whether a lease was given. What got none is out of the way, too, unless the answer is full.
 local function admit(queue, id)
   local job = read_job(id, fields)
   if not job or job.state ~= 'available' or job.queue ~= queue then
@@ -46,7 +54,7 @@ local function admit(queue, id)
     finish_as(job, 'archived', 'last_error', 'DeadlineExceeded')
   elseif barred(job.fingerprint) then
     set_aside(job)
-  else
+  elseif fits(job) then
     return lease(job)
   end
   return false
@@ -55,9 +63,9 @@ end
 -- Leases for as many as there is room for. Returns how many of `waiting` were looked at, and how many got one.
 local function admit_some(queue, waiting, room)
   local looked_at, taken = 0, 0
-  while taken < room and looked_at < #waiting and bytes < MAX_CALL_BYTES do
-    looked_at = looked_at + 1
-    if admit(queue, waiting[looked_at]) then taken = taken + 1 end
+  while taken < room and looked_at < #waiting and not full do
+    if admit(queue, waiting[looked_at + 1]) then taken = taken + 1 end
+    if not full then looked_at = looked_at + 1 end
   end
   return looked_at, taken
 end
@@ -84,5 +92,6 @@ end
 
 for at = 5, 4 + queues do admit_from(ARGV[at]) end
 write_moves()
+if capacity < 1 and tonumber(ARGV[3]) > MAX_CALL_TICKS then wait_for(now) end
 if look_again then answer[2] = digits(look_again) end
 return answer
