@@ -1,6 +1,7 @@
 """Bodies: read within bounds of size, time and depth, checked field by field, and written.
 
 A body is JSON of at most 2 MiB in UTF-8. Where an object names a field twice, the last one counts, as in most readers.
+An error names its field by the whole path: ``jobs[3].priority``.
 """
 
 from __future__ import annotations
@@ -8,21 +9,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Final, TypeVar
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from aiohttp import hdrs, web
+from msgspec.structs import FieldInfo
 
 from headgate.errors import InvalidRequest, InvalidShape, InvalidSyntax, TooLarge, UnsupportedMedia
 from headgate.jsontext import parse_json
 from headgate.names import shown
-from headgate.settings import MAX_BODY_BYTES, MAX_JSON_DEPTH
+from headgate.settings import MAX_BATCH, MAX_BODY_BYTES, MAX_JSON_DEPTH
 
 _JSON: Final = "application/json"
 _READ_SECONDS: Final = 30.0
 """A body that takes longer is given up, so that slow senders cannot hold connections for ever."""
 
+_LEVELS: Final = MAX_JSON_DEPTH + 3
+"""A payload as deep as a payload may be can be sent, also inside a job inside a list inside a body."""
+
 _Model = TypeVar("_Model", bound=msgspec.Struct)
+
+
+class _NoFields(msgspec.Struct, frozen=True):
+    pass
 
 
 async def read_body(request: web.Request, model: type[_Model]) -> _Model:
@@ -30,7 +40,7 @@ async def read_body(request: web.Request, model: type[_Model]) -> _Model:
 
     Raises:
         UnsupportedMedia: it is not declared as plain JSON.
-        TooLarge: over 2 MiB, whether announced or found out.
+        TooLarge: over 2 MiB, whether announced or found out, or a list of more than 200 objects.
         InvalidSyntax: not JSON, or cut short.
         InvalidRequest: nested too deeply, or a word outside a closed list.
         InvalidShape: an unknown field, a missing one, or a value of the wrong type.
@@ -41,8 +51,17 @@ async def read_body(request: web.Request, model: type[_Model]) -> _Model:
     # A few compressed bytes may stand for any number of others.
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
         raise UnsupportedMedia("the body must not be compressed", field="Content-Encoding")
-    # One level for the body itself: a payload as deep as a payload may be can be sent.
-    return _shaped(parse_json(await _bytes(request), field="body", levels=MAX_JSON_DEPTH + 1), model)
+    return _shaped(parse_json(await _bytes(request), field="body", levels=_LEVELS), model)
+
+
+async def read_nothing(request: web.Request) -> None:
+    """The body of an operation that takes no fields: none, or ``{}`` for clients that must send something.
+
+    Raises:
+        InvalidRequest: as for `read_body`.
+    """
+    if request.body_exists:
+        await read_body(request, _NoFields)
 
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -65,29 +84,47 @@ async def _bytes(request: web.Request) -> bytes:
         raise InvalidSyntax("body is cut short or wrongly framed", field="body") from None
 
 
-def _shaped(value: Any, model: type[_Model]) -> _Model:
+@cache
+def _fields(model: type[msgspec.Struct]) -> dict[str, FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(model)}
+
+
+def _shaped(value: Any, model: type[_Model], path: str = "") -> _Model:
+    """One object; `path` says where in the body it stands, as ``jobs[3]`` does."""
+    where, prefix = path or "body", f"{path}." if path else ""
     if not isinstance(value, dict):
-        raise InvalidShape("body must be a JSON object", field="body")
-    fields = {field.name: field for field in msgspec.structs.fields(model)}
+        raise InvalidShape(f"{where} must be a JSON object", field=where)
+    fields = _fields(model)
     for name in value:
         if name not in fields:
-            known = ", ".join(fields) or "none"
-            raise InvalidShape(f"{shown(name)} is not a field here; the fields are: {known}", field=shown(name)[1:-1])
+            known, label = ", ".join(fields) or "none", shown(name)[1:-1]
+            raise InvalidShape(f"{label} is not a field of {where}; the fields are: {known}", field=prefix + label)
     for name, field in fields.items():
         if field.required and name not in value:
-            raise InvalidShape(f"{name} is required", field=name)
-    return model(**{name: _typed(name, given, fields[name].type) for name, given in value.items()})
+            raise InvalidShape(f"{prefix}{name} is required", field=prefix + name)
+    return model(**{name: _typed(prefix + name, given, fields[name].type) for name, given in value.items()})
 
 
-def _typed(name: str, given: Any, kind: Any) -> Any:
+def _typed(path: str, given: Any, kind: Any) -> Any:
     """One value; converted on its own, so that the field at fault is known without reading an error's text."""
-    if isinstance(kind, type) and issubclass(kind, Enum) and isinstance(given, str):
+    record = next((part for part in (kind, *get_args(kind)) if _is_a(msgspec.Struct, part)), None)
+    if record and get_origin(kind) is not list and given is not None:
+        return _shaped(given, record, path)
+    if record and isinstance(given, list):
+        if len(given) > MAX_BATCH:
+            raise TooLarge(f"{path} are {len(given)}; the limit is {MAX_BATCH}", field=path)
+        return [_shaped(each, record, f"{path}[{place}]") for place, each in enumerate(given)]
+    if _is_a(Enum, kind) and isinstance(given, str):
         words = [member.value for member in kind]
         if given not in words:
-            raise InvalidRequest(f"{name} must be one of {', '.join(words)}", field=name)
+            raise InvalidRequest(f"{path} must be one of {', '.join(words)}", field=path)
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        raise InvalidShape(f"{name} has the wrong type: {error}", field=name) from None
+        raise InvalidShape(f"{path} has the wrong type: {error}", field=path) from None
     except UnicodeError:
-        raise InvalidShape(f"{name} has half of a surrogate pair, which is no character", field=name) from None
+        raise InvalidShape(f"{path} has half of a surrogate pair, which is no character", field=path) from None
+
+
+def _is_a(base: type, kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, base)

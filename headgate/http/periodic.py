@@ -9,7 +9,7 @@ from aiohttp import hdrs, web
 
 from headgate.errors import InvalidRequest, ScheduleNotFound
 from headgate.hooks import run_now
-from headgate.http.body import answer, read_body
+from headgate.http.body import answer, read_body, read_nothing
 from headgate.http.jobs import job_path
 from headgate.http.query import HOOKS, STORE, Query, idempotency_key
 from headgate.models import ScheduleDefinition
@@ -25,10 +25,6 @@ class SchedulePut(ScheduleDefinition, frozen=True, kw_only=True, forbid_unknown_
     """
 
     paused: bool | msgspec.UnsetType = msgspec.UNSET
-
-
-class NoFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of an operation that takes none: ``{}`` for clients that must send something."""
 
 
 async def list_schedules(request: web.Request) -> web.Response:
@@ -66,8 +62,7 @@ async def run_schedule(request: web.Request) -> web.Response:
     """Queue one extra job at once; a repeat under the same key gets the same answer, marked as replayed."""
     Query(request)
     schedule_id, key = _schedule_id(request), idempotency_key(request)
-    if request.body_exists:
-        await read_body(request, NoFields)
+    await read_nothing(request)
     enqueued = await run_now(request.app[STORE], request.app[HOOKS], schedule_id, idempotency_key=key)
     return answer(enqueued, status=202, headers={hdrs.LOCATION: job_path(enqueued.job_id)})
 

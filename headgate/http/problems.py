@@ -18,6 +18,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from headgate.errors import (
+    Backpressure,
     Conflict,
     HeadgateError,
     IdempotencyKeyReused,
@@ -35,7 +36,7 @@ from headgate.log import log_event
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
 RETRY_AFTER: Final[Mapping[str, str]] = {"Retry-After": "1"}
-"""Seconds; what is away now may be back as soon as a connection can be made."""
+"""Seconds; a store that is away may be back, and a queue have room again, at any time."""
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _STATUS: Final[Mapping[type[Exception], int]] = {
@@ -47,11 +48,14 @@ _STATUS: Final[Mapping[type[Exception], int]] = {
     InvalidShape: 422,
     IdempotencyKeyReused: 422,
     Quarantined: 423,
+    Backpressure: 429,
     SkipTick: 409,
     StoreUnavailable: 503,
     StoreFull: 503,
 }
 """An error takes the status of its nearest ancestor here; without one it is 500, as foreign data in the store is."""
+_PASSING: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+"""What may pass by itself."""
 _HTTP_CODES: Final = {
     404: ("route_not_found", "no such route"),
     405: ("method_not_allowed", "this route does not take that method; the Allow header lists those it takes"),
@@ -134,7 +138,7 @@ def _ours(request: web.Request, name: str, error: HeadgateError) -> web.Response
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         _log(request, request_id=name, code=error.code, detail=error.message)
-    headers = RETRY_AFTER if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    headers = RETRY_AFTER if status in _PASSING else None
     return problem(name, status, error.code, error.message, field=error.field, headers=headers)
 
 

@@ -41,6 +41,10 @@ class Query:
                 raise InvalidRequest(f"query parameter {label} is given twice", field=label)
             self._values[name] = value
 
+    def text(self, name: str) -> str | None:
+        """As given; None when absent."""
+        return self._values.get(name)
+
     def integer(self, name: str, default: int) -> int:
         """A whole number; its range is for the store to judge."""
         text = self._values.get(name)

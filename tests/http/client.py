@@ -10,9 +10,11 @@ from urllib.parse import quote
 
 from aiohttp import ClientResponse, web
 from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
 
 from headgate.http import SERVER_OPTIONS, create_app
 from headgate.store import Store
+from tests.support.worlds import World
 
 SECRET = "words-of-a-payload"
 """Part of every payload that is sent; it must never be found in a log."""
@@ -36,6 +38,14 @@ def periodic(schedule_id: str, rest: str = "") -> str:
     return f"/api/v1/periodic/{quote(schedule_id, safe='')}{rest}"
 
 
+def job_url(job_id: str, rest: str = "") -> URL:
+    return URL(f"/api/v1/jobs/{quote(job_id, safe='')}{rest}", encoded=True)
+
+
+def queue_url(queue: str, rest: str = "") -> str:
+    return f"/api/v1/queues/{queue}{rest}"
+
+
 def key(text: str = "key-1") -> dict[str, str]:
     return {"Idempotency-Key": text}
 
@@ -46,6 +56,26 @@ async def body_of(response: ClientResponse, status: int = 200) -> Any:
     assert response.content_type == "application/json"
     check_headers(response)
     return await response.json()
+
+
+async def enqueue(client: Client, job_id: str, **options: Any) -> str:
+    """Queue a job under this id."""
+    body = JOB | {"id": job_id} | options
+    enqueued = await body_of(await client.post("/api/v1/jobs", json=body, headers=key(job_id[:200])), 201)
+    assert enqueued == {"job_id": job_id, "replayed": False, "duplicate": False}
+    return job_id
+
+
+async def pages(client: Client, url: str, name: str, **params: str) -> AsyncIterator[list[Any]]:
+    """The pages of a list, each asked for when it is wanted; none shows words of a payload."""
+    cursor = ""
+    while cursor is not None:
+        page = await body_of(await client.get(url, params=params | {"cursor": cursor}))
+        assert set(page) == {name, "next_cursor"}
+        assert SECRET not in str(page)
+        assert all("payload" not in each for each in page[name])
+        yield page[name]
+        cursor = page["next_cursor"]
 
 
 async def problem_of(response: ClientResponse, status: int, code: str, field: str | None = None) -> dict[str, Any]:
@@ -62,6 +92,11 @@ async def problem_of(response: ClientResponse, status: int, code: str, field: st
     assert problem["code"] == code
     assert problem.get("field") == field
     return problem
+
+
+async def stored(world: World) -> dict[str, bytes]:
+    """Everything of the namespace, to be compared with what is there later."""
+    return {name: await world.client.dump(name) for name in sorted(await world.client.keys(f"{world.keys.root}*"))}
 
 
 def check_headers(response: ClientResponse) -> None:

@@ -121,8 +121,8 @@ CASES = [
     ),
     bad_body("too large a number", 400, "invalid_request", "payload", rule="JSON", data=text("1e999")),
     bad_body("5,000 digits", 400, "invalid_syntax", "body", rule="JSON", data=text("9" * 5_000)),
-    bad_body("100 levels", 400, "invalid_request", "body", rule="65 levels", data=nested(100)),
-    bad_body("100,000 levels", 400, "invalid_request", "body", rule="65 levels", data=nested(100_000)),
+    bad_body("100 levels", 400, "invalid_request", "body", rule="67 levels", data=nested(100)),
+    bad_body("100,000 levels", 400, "invalid_request", "body", rule="67 levels", data=nested(100_000)),
     bad_body("body over 2 MiB", 413, "too_large", "body", rule="2097152", data=SECRET.encode() * 150_000),
     bad_body(
         "text",

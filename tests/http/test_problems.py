@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 
 import pytest
 
 from headgate import errors
-from headgate.errors import HeadgateError
+from headgate.errors import HeadgateError, NotFound
+from headgate.http.problems import _HTTP_CODES as HTTP_CODES
 from tests.http.client import SCHEDULE, SECRET, Client, body_of, check_headers, key, periodic, problem_of
 from tests.support.worlds import World
 
@@ -26,8 +28,14 @@ STATUS: dict[type[HeadgateError], int] = {
     errors.NotFound: 404,
     errors.ScheduleNotFound: 404,
     errors.JobNotFound: 404,
+    errors.QueueNotFound: 404,
+    errors.QuarantineNotFound: 404,
     errors.Conflict: 409,
+    errors.IdConflict: 409,
+    errors.UniqueKeyHeld: 409,
+    errors.JobStateConflict: 409,
     errors.Quarantined: 423,
+    errors.Backpressure: 429,
     errors.LeaseLost: 500,
     errors.Discard: 500,
     errors.SkipTick: 409,
@@ -54,6 +62,22 @@ def test_every_error_has_a_status() -> None:
     assert set(STATUS) == tree
 
 
+def test_the_documentation_lists_every_code_by_its_status() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8").partition("## Problems")[2]
+    rows = [row.split("|") for row in text.splitlines() if row.startswith("| ")]
+    listed = {
+        (status, code) for _, head, tail, _ in rows for status in re.findall(r"\d{3}", head) for code in codes(tail)
+    }
+    answered = {(str(status), kind.code) for kind, status in STATUS.items() if status != 500 and kind is not NotFound}
+    assert answered <= listed
+    known = {kind.code for kind in STATUS} | {code for code, _ in HTTP_CODES.values()}
+    assert {code for _, code in listed} <= known | {"expectation_failed", "internal_error"}
+
+
+def codes(cell: str) -> list[str]:
+    return re.findall(r"`([a-z_]+)`", cell)
+
+
 @pytest.mark.parametrize("kind", STATUS, ids=lambda kind: kind.__name__)
 async def test_an_error_is_answered_with_its_status(
     api: Client, world: World, monkeypatch: pytest.MonkeyPatch, kind: type[HeadgateError]
@@ -62,7 +86,7 @@ async def test_an_error_is_answered_with_its_status(
     response = await api.get("/api/v1/duties")
     problem = await problem_of(response, STATUS[kind], kind.code, "some")
     assert problem["detail"] == "why"
-    assert response.headers.get("Retry-After") == ("1" if response.status == 503 else None)
+    assert response.headers.get("Retry-After") == ("1" if response.status in (429, 503) else None)
 
 
 async def test_an_unexpected_exception_shows_its_class_in_the_log_alone(
@@ -80,7 +104,18 @@ async def test_an_unexpected_exception_shows_its_class_in_the_log_alone(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api", "/api/v1/periodic/", "/api/v1/jobs/a/b", "/healthz/", "//", "/api/v2/jobs"]
+    "path",
+    [
+        "/",
+        "/api",
+        "/api/v1/periodic/",
+        "/api/v1/jobs/a/b",
+        "/api/v1/queues/a/limits/",
+        "/api/v1/quarantine/",
+        "/healthz/",
+        "//",
+        "/api/v2/jobs",
+    ],
 )
 @pytest.mark.parametrize("method", ["GET", "PUT", "OPTIONS"])
 async def test_an_unknown_route_is_a_problem(api: Client, method: str, path: str) -> None:
@@ -94,7 +129,14 @@ async def test_an_unknown_route_is_a_problem(api: Client, method: str, path: str
         ("PATCH", "/api/v1/periodic/s", {"GET", "HEAD", "PUT", "DELETE"}),
         ("GET", "/api/v1/periodic/s/run", {"POST"}),
         ("TRACE", "/healthz", {"GET", "HEAD"}),
-        ("OPTIONS", "/api/v1/jobs", {"POST"}),
+        ("OPTIONS", "/api/v1/jobs", {"GET", "HEAD", "POST"}),
+        ("PATCH", "/api/v1/jobs/batch", {"GET", "HEAD", "POST", "DELETE"}),
+        ("PUT", "/api/v1/jobs/j", {"GET", "HEAD", "DELETE"}),
+        ("GET", "/api/v1/jobs/j/retry", {"POST"}),
+        ("DELETE", "/api/v1/queues/q", {"GET", "HEAD"}),
+        ("POST", "/api/v1/queues/q/limits", {"PUT"}),
+        ("GET", "/api/v1/quarantine/f", {"PUT", "DELETE"}),
+        ("POST", "/api/v1/workers", {"GET", "HEAD"}),
     ],
 )
 async def test_another_method_is_a_problem(api: Client, method: str, path: str, allowed: set[str]) -> None:

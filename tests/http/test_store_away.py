@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headgate.settings import Settings
-from tests.http.client import JOB, SCHEDULE, Client, body_of, key, periodic, problem_of, serving
+from tests.http.client import JOB, SCHEDULE, Client, body_of, enqueue, job_url, key, periodic, problem_of, serving
 from tests.support.servers import PrivateServer
 from tests.support.worlds import World
 
@@ -23,7 +23,23 @@ REQUESTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("POST", periodic("s", "/run"), {"headers": key()}),
     ("GET", periodic("s", "/enqueue-events"), {}),
     ("POST", "/api/v1/jobs", {"json": JOB, "headers": key()}),
+    ("POST", "/api/v1/jobs/batch", {"json": {"jobs": [JOB]}, "headers": key()}),
+    ("GET", "/api/v1/jobs?queue=default&state=available", {}),
+    ("GET", "/api/v1/jobs?periodic_schedule_id=s", {}),
     ("GET", "/api/v1/jobs/j", {}),
+    ("DELETE", "/api/v1/jobs/j", {}),
+    ("POST", "/api/v1/jobs/j/retry", {}),
+    ("POST", "/api/v1/jobs/j/cancel", {}),
+    ("GET", "/api/v1/jobs/j/admission", {}),
+    ("GET", "/api/v1/queues", {}),
+    ("GET", "/api/v1/queues/default", {}),
+    ("POST", "/api/v1/queues/default/pause", {}),
+    ("POST", "/api/v1/queues/default/resume", {}),
+    ("PUT", "/api/v1/queues/default/limits", {"json": {}}),
+    ("GET", "/api/v1/quarantine", {}),
+    ("PUT", f"/api/v1/quarantine/{0:032x}", {}),
+    ("DELETE", f"/api/v1/quarantine/{0:032x}", {}),
+    ("GET", "/api/v1/workers", {}),
     ("GET", "/api/v1/duties", {}),
 )
 
@@ -76,17 +92,22 @@ async def test_a_killed_store_is_unavailable_and_comes_back(own_server: PrivateS
 
 async def test_a_full_store_refuses_writes_and_answers_reads(lone: World, lone_api: Client) -> None:
     await body_of(await lone_api.put(periodic("s"), json=SCHEDULE), 201)
+    await enqueue(lone_api, "j")
     await lone.own_the_duty(lone.scheduler())
     await lone.client.config_set("maxmemory", "1")
     for method, path, options in (
         ("PUT", periodic("t"), {"json": SCHEDULE}),
         ("POST", periodic("s", "/run"), {"headers": key()}),
         ("POST", "/api/v1/jobs", {"json": JOB, "headers": key()}),
+        ("POST", "/api/v1/jobs/batch", {"json": {"jobs": [JOB]}, "headers": key()}),
     ):
         response = await lone_api.request(method, path, **options)
         await problem_of(response, 503, "store_full")
         assert response.headers["Retry-After"] == "1"
     for method, path, _ in REQUESTS:
-        if method == "GET" and "/jobs/" not in path:
+        if method == "GET":
             await body_of(await lone_api.get(path))
+    for word in ("cancel", "retry", "cancel"):
+        await body_of(await lone_api.post(job_url("j", f"/{word}")))
+    assert (await lone_api.delete(job_url("j"))).status == 204
     assert (await lone_api.get("/readyz")).status == 200

@@ -24,7 +24,9 @@ async def test_readiness_needs_somebody_on_duty(api: Client, world: World) -> No
 
 
 async def test_looking_writes_nothing(api: Client, world: World) -> None:
-    for path in ("/healthz", "/readyz", "/api/v1/duties", "/api/v1/periodic", periodic("s", "/enqueue-events")):
+    lists = ("queues", "quarantine", "workers", "jobs?queue=q&state=running", "jobs?periodic_schedule_id=s", "duties")
+    others = ("periodic", "periodic/s/enqueue-events", "jobs/j/admission", "queues/q")
+    for path in ("/healthz", "/readyz", *(f"/api/v1/{name}" for name in lists + others)):
         await (await api.get(path)).read()
     assert await world.client.keys(f"{world.keys.root}*") == []
 
