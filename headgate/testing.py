@@ -21,7 +21,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 from redis import Redis as BlockingRedis
@@ -33,6 +33,7 @@ from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
 from headgate.heart import Heart
 from headgate.models import Event
+from headgate.reclaimer import Reclaimer
 from headgate.scheduler import Scheduler
 from headgate.settings import MAX_EVENTS_PAGE, MAX_INSTANT_MS
 from headgate.store import Store
@@ -78,6 +79,8 @@ local now_text = string.format('%.0f', now)
 """The same for the scheduler's scripts, except that a script finds the clock at what is due next, or at the goal. It
 stays there during a sweep, whose schedules are due until they have fired."""
 
+_Services: TypeAlias = tuple[Heart, Scheduler, Reclaimer]
+
 _LEASE_MS: Final = 3_600_000
 """The duty's lease is on the server's own time: long enough for somebody at a breakpoint."""
 
@@ -103,11 +106,11 @@ class MovedWorld:
         now_ms: store time.
     """
 
-    def __init__(self, app: Headgate, client: Redis, scheduler: Scheduler, worker: Worker, start_ms: int) -> None:
+    def __init__(self, app: Headgate, client: Redis, services: _Services, worker: Worker, start_ms: int) -> None:
         self.app = app
         self.now_ms = start_ms
         self._client = client
-        self._scheduler = scheduler
+        self._heart, self._scheduler, self._reclaimer = services
         self._worker = worker
         self._beat_at = 0.0
 
@@ -120,6 +123,8 @@ class MovedWorld:
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, run: bool = False
     ) -> int:
         """Let time pass with the scheduler on duty: the clock goes from one due instant to the next, and each fires.
+
+        At the end jobs past their deadline are archived, and finished ones that were kept for long enough removed.
 
         Args:
             days: how long, the four added up; a day is 24 hours, whatever the clocks of a zone do.
@@ -141,6 +146,7 @@ class MovedWorld:
         while await self._sweep() or self.now_ms < until_ms:
             if run:
                 attempts += await self.run_jobs()
+        await self._reclaimer.reclaim()
         return attempts
 
     async def outage(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
@@ -195,7 +201,7 @@ class MovedWorld:
         """Go to what is due next, or to the goal, and sweep there; whether anything was due."""
         if time.monotonic() >= self._beat_at:
             self._beat_at = time.monotonic() + _LEASE_MS / 3000
-            await self._scheduler.heart.beat()
+            await self._heart.beat()
         await self._scheduler.sweep()
         page = self._scheduler.page
         assert page is not None
@@ -233,10 +239,10 @@ async def moved_world(app: Headgate, *, start: datetime | int | None = None) -> 
         with translated():
             await client.mset({store.keys.root + key: start_ms for key in (_CLOCK, _GOAL)})
         await stack.enter_async_context(_opened_on(url, app))
-        heart = Heart(store.leases, settings, duties=("scheduler",))
+        heart = Heart(store.leases, settings, duties=("scheduler", "reclaimer"))
         scheduler = Scheduler(store, Wakeups(pubsub, app.namespace), heart, app._hooks)  # noqa: SLF001 - the facade's own kit
         worker = app._worker(app.store, Wakeups(pubsub, app.namespace, channel="ready"), None, 1)  # noqa: SLF001 - as above
-        yield MovedWorld(app, client, scheduler, worker, start_ms)
+        yield MovedWorld(app, client, (heart, scheduler, Reclaimer(store, heart)), worker, start_ms)
 
 
 def world_fixture(app: Headgate, *, start: datetime | int | None = None) -> Callable[..., Any]:
