@@ -48,7 +48,8 @@ class Consumer:
         world = self._world
         while True:
             with suppress(RedisError):
-                await world.client.eval(TAKE, 3, world.keys("state", "default", "available"), world.keys("job", ""), self._list)
+                available = world.keys("state", "default", "available")
+                await world.client.eval(TAKE, 3, available, world.keys("job", ""), self._list)
                 self._seen = await world.client.llen(self._list)
             await anyio.sleep(0.005)
 
