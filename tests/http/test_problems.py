@@ -170,6 +170,7 @@ async def test_a_request_id_is_the_clients_or_new(api: Client) -> None:
     assert len(set(new)) == len(new)
 
 
+@pytest.mark.damages_store("a schedule of a foreign type")
 async def test_foreign_data_in_the_store_is_its_own_error(
     api: Client, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
