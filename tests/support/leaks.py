@@ -1,0 +1,228 @@
+"""Keys without an owner or a lifetime, and counts that differ from what is there: looked for from the outside."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from headgate.models import FINAL_STATES, JobState
+from headgate.store import Store
+from headgate.store.keys import PATTERNS, Keys
+
+TYPES: Final = {
+    "hash": ("meta", "schedule", "job", "queue", "quarantine", "process"),
+    "zset": (
+        *("schedules", "due", "paused", "failing", "gaps", "queues", "state", "deadlines"),
+        *("barred", "quarantined", "releasing", "processes"),
+    ),
+    "list": ("events", "manual"),
+    "string": ("duty", "epoch", "tick", "unique", "idem_run", "idem_jobs"),
+}
+WITH_A_LIFETIME: Final = ("duty", "tick", "idem_run", "idem_jobs", "process")
+OF_A_SCHEDULE: Final = ("events", "gaps", "manual")
+"""Have a lifetime once their schedule is deleted."""
+EITHER: Final = (*OF_A_SCHEDULE, "unique")
+CHANNELS: Final = ("wake", "ready")
+TEST_CLOCK: Final = "test-clock"
+TEST_TOKENS: Final = ("p/t", "tok", "t")
+"""Tests make themselves holders of a duty with these, for as long as they like."""
+
+_PARTS: Final = {"tick": ["(.+)", r"(\d+)"], "idem_run": ["([^/]+)", "(.+)"], "queue": ["([^:]+)"], "duty": ["([^:]+)"]}
+
+
+class Key(NamedTuple):
+    name: str
+    family: str
+    parts: tuple[str, ...]
+    type: str
+    pttl: int
+    value: Any
+    """Hashes as dicts, zsets as dicts of scores, lists and strings as themselves; None for a foreign type."""
+
+
+def _pattern(family: str) -> re.Pattern[str]:
+    pieces = PATTERNS[family].split("%s")
+    groups = _PARTS.get(family, ["(.+)"] * (len(pieces) - 1))
+    text = re.escape(pieces[0])
+    for group, piece in zip(groups, pieces[1:], strict=True):
+        text += group + re.escape(piece)
+    return re.compile(text, re.DOTALL)
+
+
+_FAMILIES: Final = {family: _pattern(family) for family in PATTERNS if family not in CHANNELS}
+
+
+def family_of(rest: str) -> tuple[str, tuple[str, ...]]:
+    """The family of a key, spelt without the namespace's root, and its parts; ('', ()) of none."""
+    for family, pattern in _FAMILIES.items():
+        if match := pattern.fullmatch(rest):
+            return family, match.groups()
+    return "", ()
+
+
+class Snapshot:
+    """All keys of a namespace, by family and parts."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self.keys = list(keys)
+        self._by_place = {(key.family, key.parts): key.value or {} for key in self.keys}
+
+    def get(self, family: str, *parts: str) -> Any:
+        return self._by_place.get((family, parts), {})
+
+    def all(self, family: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+        return ((parts, value) for (its, parts), value in self._by_place.items() if its == family)
+
+
+async def read_all(client: Any, keys: Keys) -> Snapshot:
+    names = sorted([name async for name in client.scan_iter(match=keys.root + "*", count=1000)])
+    pipe = client.pipeline(transaction=False)
+    for name in names:
+        pipe.type(name)
+        pipe.pttl(name)
+    about = await pipe.execute()
+    pipe = client.pipeline(transaction=False)
+    for name, kind in zip(names, about[::2], strict=True):
+        match kind:
+            case "hash":
+                pipe.hgetall(name)
+            case "zset":
+                pipe.zrange(name, 0, -1, withscores=True)
+            case "list":
+                pipe.lrange(name, 0, -1)
+            case _:
+                pipe.get(name) if kind == "string" else pipe.echo("")
+    values = await pipe.execute()
+    found = []
+    for name, kind, pttl, value in zip(names, about[::2], about[1::2], values, strict=True):
+        rest = name.removeprefix(keys.root)
+        if kind == "none" or pttl == -2 or rest == TEST_CLOCK:
+            continue  # its life ended between two looks, or it is the tests' own
+        family, parts = family_of(rest)
+        usable = kind if family and family in TYPES.get(kind, ()) else ""
+        found.append(Key(rest, family, parts, kind, pttl, (dict(value) if usable == "zset" else value) if usable else None))
+    return Snapshot(found)
+
+
+async def find_leaks(client: Any, keys: Keys, *, history_for_ever: bool = False) -> list[str]:
+    """What is wrong with the keys of a namespace, a line each; nothing while every rule of its families holds."""
+    it = await read_all(client, keys)
+    rules = (_shapes(it, history_for_ever), _schedules(it), _jobs(it), _deadlines(it), _unique(it), _quarantine(it))
+    return [line for rule in rules for line in rule]
+
+
+async def find_miscounts(store: Store, client: Any) -> list[str]:
+    """Where the counts that the store tells differ from a count of all job records."""
+    it = await read_all(client, store.keys)
+    counted = Counter((job.get("queue"), job.get("state")) for _, job in it.all("job"))
+    told: Counter[Any] = Counter()
+    cursor = None
+    while True:
+        page = await store.queues.list(limit=200, cursor=cursor)
+        for queue in page.queues:
+            told.update({(queue.name, state): count for state, count in queue.counts.items()})
+        if (cursor := page.next_cursor) is None:
+            break
+    return [
+        f"queue {place[0]} tells {told[place]} {place[1]} jobs, and there are {counted[place]}"
+        for place in sorted({*+told, *counted}, key=str)
+        if told[place] != counted[place]
+    ]
+
+
+def _shapes(it: Snapshot, history_for_ever: bool) -> Iterator[str]:
+    """Each key is of a family, of its type, and has a lifetime or an owner that outlives it."""
+    schedules = {id_ for (id_,), _ in it.all("schedule")}
+    for key in it.keys:
+        if not key.family:
+            yield f"{key.name} is of no family"
+        elif key.value is None:
+            yield f"{key.name} is of the foreign type {key.type}"
+        elif key.family in WITH_A_LIFETIME:
+            if key.pttl < 0 and not (key.family == "duty" and key.value in TEST_TOKENS):
+                yield f"{key.name} has no lifetime"
+        elif key.family not in EITHER and key.pttl >= 0:
+            yield f"{key.name} is a record and has a lifetime"
+        elif key.family in OF_A_SCHEDULE and key.parts[0] in schedules and key.pttl >= 0:
+            yield f"{key.name} belongs to a schedule and has a lifetime"
+        elif key.family in OF_A_SCHEDULE and key.parts[0] not in schedules and key.pttl < 0:
+            if key.family == "gaps" or not history_for_ever:
+                yield f"{key.name} has neither a schedule nor a lifetime"
+
+
+def _schedules(it: Snapshot) -> Iterator[str]:
+    """Each is listed, and stands in one of the indexes; each index names schedules."""
+    records = {id_: record for (id_,), record in it.all("schedule")}
+    for index in ("schedules", "due", "paused", "failing"):
+        yield from (f"{index} names {id_}, which is no schedule" for id_ in it.get(index) if id_ not in records)
+    for id_, record in records.items():
+        if id_ not in it.get("schedules"):
+            yield f"schedule {id_} is not listed"
+        stands_in = [index for index in ("due", "paused") if id_ in it.get(index)]
+        if stands_in != (["paused"] if record.get("paused") == "1" else ["due"]):
+            yield f"schedule {id_} stands in {stands_in} and is paused={record.get('paused')}"
+
+
+def _jobs(it: Snapshot) -> Iterator[str]:
+    """Each stands in the set of its state, and in no other; each set names such jobs; each queue is listed."""
+    stands_in: dict[str, list[tuple[str, ...]]] = {}
+    for place, entries in it.all("state"):
+        if place[1] not in tuple(JobState):
+            yield f"{place[1]} of queue {place[0]} is no state"
+        for id_ in entries:
+            stands_in.setdefault(id_, []).append(place)
+    jobs = {id_: job for (id_,), job in it.all("job")}
+    for id_, job in jobs.items():
+        places, expected = stands_in.pop(id_, []), (job.get("queue", ""), job.get("state", ""))
+        if places != [expected]:
+            yield f"job {id_} is {expected[1]!r} in queue {expected[0]!r} and stands in {places}"
+        if job.get("id") != id_:
+            yield f"job {id_} calls itself {job.get('id')}"
+    yield from (f"{places} name {id_}, which is no job" for id_, places in stands_in.items())
+    named = {parts[0] for family in ("queue", "state", "deadlines") for parts, _ in it.all(family)}
+    yield from (f"queue {queue} is not listed" for queue in sorted(named) if queue not in it.get("queues"))
+
+
+def _deadlines(it: Snapshot) -> Iterator[str]:
+    """Each unfinished job with a deadline is named by it, unless it runs; finished ones are not."""
+    for (queue,), entries in it.all("deadlines"):
+        for id_, score in entries.items():
+            job = it.get("job", id_)
+            if job.get("state", FINAL_STATES[0]) in FINAL_STATES or job.get("queue") != queue:
+                yield f"deadlines of queue {queue} name {id_}, which is no unfinished job of it"
+            elif job.get("deadline_ms") != f"{score:.0f}":
+                yield f"job {id_} stands at {score} in deadlines, and has {job.get('deadline_ms')}"
+    for (id_,), job in it.all("job"):
+        waits = job.get("state") not in (*FINAL_STATES, "running")
+        if "deadline_ms" in job and waits and id_ not in it.get("deadlines", job.get("queue", "")):
+            yield f"job {id_} has a deadline that nobody watches"
+
+
+def _unique(it: Snapshot) -> Iterator[str]:
+    """A unique key has an end, or is one of an unfinished job that knows of it."""
+    for key in it.keys:
+        if key.family == "unique" and key.value is not None:
+            job = it.get("job", key.value)
+            owned = job.get("state", FINAL_STATES[0]) not in FINAL_STATES and job.get("unique_key") == key.parts[0]
+            if key.pttl < 0 and not owned:
+                yield f"unique key {key.parts[0]} is held by {key.value}, which is no unfinished job that has it"
+
+
+def _quarantine(it: Snapshot) -> Iterator[str]:
+    """The index names what is barred; jobs set aside are named by their fingerprint, which is barred or being released."""
+    barred, index = set(it.get("quarantine")), set(it.get("barred"))
+    if barred != index:
+        yield f"of {sorted(barred ^ index)}, quarantine and its index know different things"
+    yield from (f"{it_} is barred and being released" for it_ in sorted(barred & set(it.get("releasing"))))
+    for (fingerprint,), entries in it.all("quarantined"):
+        if fingerprint not in barred and fingerprint not in it.get("releasing"):
+            yield f"jobs are set aside for {fingerprint}, which is neither barred nor being released"
+        for id_ in entries:
+            job = it.get("job", id_)
+            if (job.get("state"), job.get("fingerprint")) != ("quarantined", fingerprint):
+                yield f"{id_} is set aside for {fingerprint}, and is no such job"
+    for (id_,), job in it.all("job"):
+        if job.get("state") == "quarantined" and id_ not in it.get("quarantined", job.get("fingerprint", "")):
+            yield f"job {id_} is quarantined, and no release would find it"
