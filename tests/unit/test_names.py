@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 from headgate import names
 from headgate.errors import IdempotencyKeyMissing, InvalidRequest
 from headgate.names import (
+    check_caller_job_id,
+    check_fingerprint,
     check_idempotency_key,
     check_job_id,
     check_kind,
     check_namespace,
     check_queue,
     check_schedule_id,
+    check_unique_key,
     fingerprint,
     shown,
+    tick_job_id,
 )
 
 LETTERS = string.ascii_letters + string.digits
@@ -30,9 +34,10 @@ RULES: list[tuple[Callable[[Any], str], str, int, str]] = [
     (check_queue, "._-", 128, "queue"),
     (check_namespace, "._-", 64, "namespace"),
     (check_job_id, "._:@{}-", 255, "id"),
+    (check_caller_job_id, "._:@{}-", 255, "id"),
     (check_idempotency_key, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", 200, "Idempotency-Key"),
 ]
-NAMES = [field for _, _, _, field in RULES]
+NAMES = [check.__name__ for check, _, _, _ in RULES]
 refusing = pytest.mark.parametrize(("check", "field"), [(check, field) for check, _, _, field in RULES], ids=NAMES)
 
 
@@ -93,6 +98,36 @@ def test_a_schedule_id_can_be_part_of_a_url(text: str) -> None:
     assert check_schedule_id("...") == "..."
 
 
+@pytest.mark.parametrize("text", [".", "..", "sched-", "sched-a-1", tick_job_id("a", 1)])
+def test_an_id_that_urls_or_ticks_need_is_no_callers(text: str) -> None:
+    """A caller who could choose the id of a tick's job would keep that tick from running."""
+    assert refusal(check_caller_job_id, text).field == "id"
+    assert check_job_id(text) == text, "it may be asked for"
+    assert check_caller_job_id("a" + text) == "a" + text
+
+
+@pytest.mark.parametrize("text", ["a", "é", "with space", "🙂", "x" * 255, "é" * 127, "{}[]*?%s"])
+def test_a_unique_key_is_any_printable_text(text: str) -> None:
+    assert check_unique_key(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "x" * 256, "é" * 128, "a\n", "a\x00", "a\u2028", "\ud800", 1, None, b"a", True])
+def test_a_unique_key_that_is_too_long_or_cannot_be_printed_is_refused(text: Any) -> None:
+    """Counted in bytes of UTF-8; the refusal can stand in a log."""
+    error = refusal(check_unique_key, text)
+    assert error.field == "unique_key"
+    assert error.message.isprintable()
+
+
+def test_a_fingerprint_is_what_fingerprint_makes() -> None:
+    assert check_fingerprint(fingerprint("k", "null")) == fingerprint("k", "null")
+
+
+@pytest.mark.parametrize("text", ["", "a" * 31, "a" * 33, "A" * 32, "g" * 32, "a" * 32 + "\n", "٣" * 32, 1, None])
+def test_what_is_no_fingerprint_is_refused(text: Any) -> None:
+    assert refusal(check_fingerprint, text).field == "fingerprint"
+
+
 @pytest.mark.parametrize("key", [None, ""])
 def test_a_missing_idempotency_key_has_an_error_of_its_own(key: str | None) -> None:
     """None and the empty key are the same: there is none."""
@@ -148,4 +183,7 @@ def test_no_two_contents_run_together(kind: str, payload: str, other_kind: str, 
 
 def test_every_alphabet_has_a_rule_here() -> None:
     """A name that is added later must be added to the table above."""
-    assert len(names._ALPHABETS) == len(RULES)
+    assert {*names._ALPHABETS} == {
+        *("schedule id", "kind", "queue", "namespace", "job id", "idempotency key"),
+        "fingerprint",  # of one length alone: it has tests of its own
+    }

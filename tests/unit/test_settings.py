@@ -30,6 +30,17 @@ CONTRACT = {
     "MAX_CALL_TICKS": 200,
     "MAX_CALL_BYTES": 1_048_576,
     "MAX_INSTANT_MS": 253_402_300_799_999,
+    "MAX_BATCH": 200,
+    "MAX_BATCH_BYTES": 2_097_152,
+    "MAX_UNIQUE_KEY_BYTES": 255,
+    "MAX_HEADERS": 64,
+    "MAX_NOTE": 1_000,
+    "MAX_QUEUE_LIMIT": 1_000_000_000,
+    "MAX_PRIORITY": 100,
+    "MAX_ATTEMPTS": 100,
+    "PRIORITY_STEP_MS": 60_000,
+    "ARCHIVE_RETENTION_MS": 604_800_000,
+    "REPEAT_MS": 10_000,
     "IDEMPOTENCY_MS": 86_400_000,
     "RETRY_MIN_MS": 1_000,
     "RETRY_MAX_MS": 60_000,
@@ -51,10 +62,22 @@ def test_one_payload_of_the_longest_kind_fits_one_call() -> None:
     assert settings.MAX_PAYLOAD_BYTES < settings.MAX_BODY_BYTES
 
 
+def test_what_several_jobs_may_be_fits_one_call() -> None:
+    """A batch is one script call; one of the largest jobs fits into one, and a batch into no smaller body."""
+    assert settings.MAX_BATCH <= settings.MAX_CALL_TICKS
+    assert settings.MAX_PAYLOAD_BYTES < settings.MAX_BATCH_BYTES
+
+
+def test_a_finished_job_is_there_for_the_repeat_of_a_lost_call() -> None:
+    """A client repeats within its own timeout; the job must not be gone by then."""
+    assert settings.REPEAT_MS > 2 * Settings().call_timeout_ms
+
+
 def test_the_defaults_agree_with_each_other() -> None:
     """They pass their own check, keep history for a year and beat at a third of the lease."""
     it = Settings()
     assert (it.lease_ttl_ms, it.heartbeat_ms, it.history_retention_ms) == (5_000, 1_666, 31_536_000_000)
+    assert (it.crash_limit, it.max_finished) == (3, 10_000)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +92,8 @@ def test_the_defaults_agree_with_each_other() -> None:
         ({"lease_margin_ms": 0}, "lease_margin_ms"),
         ({"sweep_limit": 0}, "sweep_limit"),
         ({"sweep_limit": 1_001}, "sweep_limit"),
+        ({"crash_limit": 0}, "crash_limit"),
+        ({"max_finished": 0}, "max_finished"),
     ],
 )
 def test_a_contradiction_is_refused_by_name(values: dict[str, int], field: str) -> None:
@@ -87,6 +112,8 @@ def test_a_contradiction_is_refused_by_name(values: dict[str, int], field: str) 
         {"lease_margin_ms": 2_499},
         {"sweep_limit": 1},
         {"history_retention_ms": 0},
+        {"crash_limit": 1},
+        {"max_finished": 1},
     ],
 )
 def test_the_last_value_inside_of_a_rule_is_taken(values: dict[str, int]) -> None:
