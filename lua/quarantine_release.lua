@@ -2,7 +2,7 @@
 -- quarantine_release: a fingerprint may be enqueued and admitted again, and some of the jobs set aside for it go back.
 --
 -- KEYS     1 namespace root; touches quarantine and its indexes, the jobs set aside, their queues' sets
--- ARGV     1 fingerprint
+-- ARGV     1 fingerprint, 2 'begin', or 'go on' after a step: then it stays barred should somebody have barred it again
 -- Returns  {jobs that went back, jobs that are left}; {-1, 0}: the fingerprint is not barred, and nothing is left to go back
 -- Fails    a full store takes it. The fingerprint is noted as being released before it is not barred any more, so that the
 --          reclaimer, or another call, goes on where one died.
@@ -11,6 +11,7 @@
 
 local fingerprint = ARGV[1]
 if redis.call('HEXISTS', key_quarantine(), fingerprint) == 1 then
+  if ARGV[2] == 'go on' then return {0, 0} end
   redis.call('ZADD', key_releasing(), now_text, fingerprint)
   redis.call('HDEL', key_quarantine(), fingerprint)
   redis.pcall('ZREM', key_barred(), fingerprint)

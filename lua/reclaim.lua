@@ -57,7 +57,7 @@ local function crash(job)
   if past_deadline(job, now) then
     finish_as(job, 'archived', 'crash_attempt', crashes, 'last_error', 'DeadlineExceeded')
   elseif job.crashes + 1 >= crash_limit and set_aside(job, 'crash_attempt', crashes, 'last_error', 'WorkerLost') then
-    bar(job.fingerprint, 'crash_limit', 'null', job)
+    if not barred(job.fingerprint) then bar(job.fingerprint, 'crash_limit', 'null', job) end  -- an operator may have been first
   else
     make_available(job, 'crash_attempt', crashes, 'last_error', 'WorkerLost')
   end

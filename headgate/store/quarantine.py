@@ -51,19 +51,20 @@ class Quarantine:
     async def release(self, fingerprint: str) -> int:
         """Let a fingerprint be enqueued and run again, and put the jobs set aside for it back; how many.
 
-        In steps of 200 jobs, each atomic; should this end between two of them, the reclaimer goes on.
+        In steps of 200 jobs, each atomic; should this end between two of them, the reclaimer goes on. Should somebody bar
+        it again in between, what is not back yet stays set aside.
 
         Raises:
             InvalidRequest: it is no fingerprint.
             QuarantineNotFound: it is not barred.
         """
         check_fingerprint(fingerprint)
-        freed, left = await self._scripts.call("quarantine_release", fingerprint)
+        freed, left = await self._scripts.call("quarantine_release", fingerprint, "begin")
         if freed < 0:
             raise QuarantineNotFound(f"fingerprint {fingerprint} is not quarantined")
         total: int = freed
         while left:
-            freed, left = await self._scripts.call("quarantine_release", fingerprint)
+            freed, left = await self._scripts.call("quarantine_release", fingerprint, "go on")
             total += max(0, freed)
         return total
 
