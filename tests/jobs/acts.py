@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from headgate.errors import JobNotFound
 from headgate.models import JobRequest, JobState
+from headgate.scheduler import Scheduler
 from headgate.store.attempts import Claim, Report
 from headgate.store.reclaims import Reclaimed
 from tests.support.worlds import World
@@ -93,3 +94,19 @@ async def counts(world: World, queue: str = "default") -> dict[str, int]:
 
 async def fingerprint_of(world: World, job_id: str) -> str:
     return (await world.store.jobs.get(job_id)).fingerprint
+
+
+async def sweep(world: World, scheduler: Scheduler) -> None:
+    """One sweep under a lease that is certainly alive."""
+    await world.own_the_duty(scheduler)
+    await scheduler.sweep()
+
+
+async def happened(world: World, schedule_id: str) -> list[str]:
+    """What became of a schedule's ticks, newest first."""
+    return [f"{event['outcome']}/{event['reason']}" for event in await world.events(schedule_id)]
+
+
+async def names_of_keys(world: World) -> set[str]:
+    """Every key of the namespace: what was refused must leave them as they were."""
+    return {key async for key in world.client.scan_iter(match=world.keys.root + "*", count=1000)}
