@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 import pytest
 
+from tests.support.leaks import check_store
 from tests.support.servers import KINDS, PrivateServer, binary_of
 from tests.support.worlds import START_MS, World
 
+PASSED = pytest.StashKey[bool]()
 AVAILABLE = [kind for kind in KINDS if binary_of(kind)]
 
 if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
@@ -54,18 +56,40 @@ def own_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     private.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
+
+
+async def check_after(world: World, node: pytest.Item) -> None:
+    """Whatever a test did that passed, it left no key without an owner or a lifetime, and counts that a scan agrees with."""
+    if node.stash.get(PASSED, False) and node.get_closest_marker("damages_store") is None:
+        await check_store(world)
+
+
 @pytest.fixture
-async def world(server: PrivateServer) -> AsyncIterator[World]:
-    """A namespace on real store time."""
+async def world(server: PrivateServer, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """A namespace on real store time; looked through for leaks at the end."""
     it = World(server.url, f"t-{uuid.uuid4().hex[:12]}")
-    yield it
-    await it.close()
+    try:
+        yield it
+        await check_after(it, request.node)
+    finally:
+        await it.close()
 
 
 @pytest.fixture
-async def moved(server: PrivateServer) -> AsyncIterator[World]:
-    """A namespace whose store time stands still until the test moves it."""
+async def moved(server: PrivateServer, request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """A namespace whose store time stands still until the test moves it; looked through for leaks at the end."""
     it = World(server.url, f"t-{uuid.uuid4().hex[:12]}", moved=True)
     await it.set_clock(START_MS)
-    yield it
-    await it.close()
+    try:
+        yield it
+        await check_after(it, request.node)
+    finally:
+        await it.close()

@@ -14,6 +14,7 @@ from headgate.connect import connect
 from headgate.names import fingerprint
 from headgate.settings import Settings
 from tests.support.check import check_trail
+from tests.support.leaks import check_store
 from tests.support.worlds import START_MS, World
 
 MINUTE = 60_000
@@ -77,6 +78,7 @@ async def check(world: World, *, died_at: str) -> None:
             await check_trail(world, schedule_id, since_ms=START_MS, until_ms=now)
         except AssertionError as error:
             raise AssertionError(f"{schedule_id}, after a death {died_at}: {error}") from error
+    await check_store(world)
 
 
 @pytest.mark.parametrize("after_sending", [False, True], ids=["before-sending", "after-sending"])

@@ -32,6 +32,7 @@ STANDING = ("on_missed", "backfill_limit", "revision", "next_run_ms", "anchor_ms
 BOOKS = ("event_seq", "outcomes", "paused")
 
 
+@pytest.mark.damages_store("fields of any content")
 @pytest.mark.parametrize("field", [*DEFINITION, *STANDING, *BOOKS])
 @pytest.mark.parametrize("value", [None, "", "abc", "nan", "-1", "1e300", b"\xff\xfe"])
 async def test_whatever_a_field_holds_no_other_schedule_is_delayed_or_loses_a_job(
@@ -111,6 +112,7 @@ async def test_one_damaged_record_does_not_keep_the_others_out_of_a_lost_index(m
     assert await moved.client.zrange(moved.keys("failing"), 0, -1) == ["b"]
 
 
+@pytest.mark.damages_store("a schedule that vanished")
 @pytest.mark.parametrize("mending", ["delete the key", "put the field right"])
 async def test_a_mended_record_is_taken_off_the_failing_list(moved: World, mending: str) -> None:
     await moved.put("a")
@@ -129,6 +131,7 @@ async def test_a_mended_record_is_taken_off_the_failing_list(moved: World, mendi
     assert (await moved.store.leases.overview()).failing == 0
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_queued_tick_without_payload_bytes_delays_nobody_else(moved: World) -> None:
     """The repair of an unwritten event needs no size either."""
     await moved.put("a", "@every:1000")
@@ -228,6 +231,7 @@ def test_settings_that_cannot_work_are_refused(values: dict[str, Any]) -> None:
         Settings(**values)
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_foreign_epoch_grants_nothing(moved: World) -> None:
     """Else the lease is held, and renewed, by a process whose terms nobody can tell apart."""
     await moved.client.sadd(moved.keys("epoch", "scheduler"), "foreign")

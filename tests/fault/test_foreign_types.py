@@ -87,6 +87,7 @@ async def test_a_foreign_type_stops_its_own_schedule_only_and_is_made_good_once_
     assert await moved.gaps("b") == await moved.gaps("a")
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_an_unreadable_record_is_put_off_by_itself_and_said_out_loud(
     moved: World, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,6 +127,7 @@ async def test_a_foreign_type_that_all_share_stops_the_call_before_its_first_wri
         await check_queue(moved, schedule_id, queue, [now])
 
 
+@pytest.mark.damages_store("records that contradict their index")
 @pytest.mark.parametrize("damage", ["the record is gone", "the entry is early", "the schedule is paused"])
 async def test_the_due_index_is_put_right_where_its_schedule_contradicts_it(moved: World, damage: str) -> None:
     scheduler = await three_schedules(moved)
@@ -175,6 +177,7 @@ async def test_a_queued_tick_gets_its_event_before_later_ticks_are_planned(moved
     await check_trail(moved, "a", since_ms=START_MS, until_ms=later)
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_due_index_spoilt_before_the_fire_stops_the_call_before_its_first_write(
     moved: World,
 ) -> None:

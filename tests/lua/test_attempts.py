@@ -14,6 +14,7 @@ from headgate.names import fingerprint
 from headgate.store.attempts import Admitted, Claim, Report
 from headgate.store.records import JOB_FIELDS
 from tests.jobs.acts import PASS, lose_workers, reclaim
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -429,6 +430,8 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
         await world.client.set(world.keys("duty", "reclaimer"), "tok")
         await world.client.config_set("maxmemory", "1")
         assert (await world.store.reclaims.some("tok", "", longest_ms=PASS)).removed == 2
+        await world.client.config_set("maxmemory", "0")
+        await check_store(world)
     finally:
         await world.client.config_set("maxmemory", "0")
         await world.close()

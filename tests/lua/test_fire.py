@@ -15,6 +15,7 @@ from headgate.scheduler import Scheduler
 from headgate.store.loader import compose, find_lua
 from headgate.store.ticks import PlannedFire
 from tests.support.check import check_trail, commands
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -152,6 +153,7 @@ async def test_a_tick_identity_used_before_with_the_same_content_is_replayed_not
     assert (await moved.events("a"))[0]["reason"] == "replayed"
 
 
+@pytest.mark.damages_store("a state by hand")
 async def test_a_marker_that_lapsed_leaves_the_job_itself_to_say_that_it_was_queued(moved: World) -> None:
     await moved.put("a")
     scheduler = await on_duty(moved)
@@ -166,6 +168,7 @@ async def test_a_marker_that_lapsed_leaves_the_job_itself_to_say_that_it_was_que
     assert (await moved.events("a"))[0]["reason"] == "replayed"
 
 
+@pytest.mark.damages_store("a marker by hand")
 async def test_a_tick_identity_used_before_with_other_content_is_an_id_conflict(moved: World) -> None:
     await moved.put("a")
     scheduler = await on_duty(moved)
@@ -368,6 +371,7 @@ async def test_a_full_store_refuses_the_call_before_its_first_write(own_server: 
         assert (event["outcome"], event["attempts"]) == ("enqueued", 3)
         assert event["first_attempt_ms"] == tick
         await check_trail(world, "a", since_ms=START_MS, until_ms=tick)
+        await check_store(world)
     finally:
         await world.close()
 

@@ -22,6 +22,7 @@ from headgate.errors import (
 )
 from headgate.models import Enqueued, JobRequest, ScheduleDefinition
 from headgate.names import fingerprint
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -289,7 +290,7 @@ async def test_quarantined_content_is_refused_and_the_refusal_not_kept(moved: Wo
     with pytest.raises(Quarantined):
         await ask(moved)
     assert await everything(moved) == before
-    await moved.client.hdel(moved.keys("quarantine"), barred)
+    assert await moved.store.quarantine.release(barred) == 0
     assert not (await ask(moved)).replayed
 
 
@@ -396,6 +397,7 @@ async def test_a_foreign_type_refuses_a_job_before_anything_is_written(
     assert not (await enqueue(moved, **options)).replayed
 
 
+@pytest.mark.damages_store("a foreign type")
 @pytest.mark.parametrize(
     ("family", "parts"),
     [
@@ -445,5 +447,6 @@ async def test_a_full_store_refuses_a_job_and_keeps_no_answer(own_server: Privat
         assert await everything(world) == before
         for ask in (enqueue, run_now):
             assert not (await ask(world)).replayed
+        await check_store(world)
     finally:
         await world.close()

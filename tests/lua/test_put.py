@@ -15,6 +15,7 @@ from headgate.scheduler import Scheduler
 from headgate.settings import Settings
 from headgate.store.wakeups import Wakeups
 from tests.support.check import commands
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -49,10 +50,13 @@ async def failing(world: World, schedule_id: str) -> Scheduler:
     """The schedule's due tick cannot be carried out: its queue holds a foreign type."""
     scheduler = await on_duty(world)
     queue = world.keys("state", (await world.record(schedule_id))["queue"], "available")
+    waiting = dict(await world.client.zrange(queue, 0, -1, withscores=True))
     await world.client.set(queue, "foreign")
     await world.advance(MINUTE)
     await scheduler.sweep()
     await world.client.delete(queue)
+    if waiting:
+        await world.client.zadd(queue, waiting)
     assert await world.client.zscore(world.keys("failing"), schedule_id)
     return scheduler
 
@@ -415,6 +419,7 @@ async def test_a_write_that_loses_every_race_gives_up_with_a_conflict(
 # foreign keys
 
 
+@pytest.mark.damages_store("a foreign type")
 @pytest.mark.parametrize("family", ["schedule", "schedules", "due", "paused", "failing", "meta", "events", "gaps"])
 @pytest.mark.parametrize("exists", [False, True], ids=["create", "update"])
 async def test_a_foreign_type_refuses_the_write_before_anything_is_written(
@@ -433,6 +438,7 @@ async def test_a_foreign_type_refuses_the_write_before_anything_is_written(
     assert await everything(moved) == before
 
 
+@pytest.mark.damages_store("a foreign type")
 @pytest.mark.parametrize("family", ["schedules", "due", "paused", "failing"])
 async def test_a_foreign_index_refuses_the_delete_before_anything_is_written(moved: World, family: str) -> None:
     await moved.put("a")
@@ -502,6 +508,7 @@ async def test_a_deleted_paused_schedule_leaves_the_index_of_paused_ones(moved: 
     assert await moved.client.zcard(moved.keys("paused")) == 0
 
 
+@pytest.mark.damages_store("a history that is kept for ever")
 @pytest.mark.parametrize(("retention_ms", "expected"), [(0, -1), (86_400_000, 86_400_000)])
 async def test_the_life_of_a_deleted_history_can_be_chosen(
     server: PrivateServer, moved: World, retention_ms: int, expected: int
@@ -536,6 +543,8 @@ async def test_a_full_store_refuses_a_put_and_takes_a_delete(own_server: Private
         assert await everything(world) == before
         await world.store.schedules.delete("a")
         assert await world.record("a") == {}
+        await world.client.config_set("maxmemory", "0")
+        await check_store(world)
     finally:
         await world.close()
 

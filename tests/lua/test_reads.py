@@ -15,6 +15,7 @@ from headgate.scheduler import Scheduler
 from headgate.store.paging import read_cursor, write_cursor
 from headgate.store.schedules import SchedulePage
 from tests.support.check import commands
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -92,6 +93,7 @@ async def test_a_foreign_record_is_a_store_error(moved: World) -> None:
         await moved.store.schedules.get("a")
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_failure_is_told_with_its_schedule(moved: World) -> None:
     """Which tick, why, how often, since when, and when it is tried again."""
     await moved.put("a")
@@ -157,6 +159,7 @@ async def test_a_list_is_stable_while_others_write_create_and_delete(moved: Worl
     assert found == ["b", "d", "f", "h", "i", "j", "l"]
 
 
+@pytest.mark.damages_store("entries without a record")
 async def test_a_dangling_entry_is_passed_over(moved: World) -> None:
     """Without a record, or with a foreign one; the page goes on behind it."""
     for schedule_id in "aceg":
@@ -266,6 +269,7 @@ async def test_a_page_has_1_to_100_events(moved: World, limit: int) -> None:
     assert (caught.value.field, caught.value.message) == ("limit", f"limit {limit} is outside 1 to 100")
 
 
+@pytest.mark.damages_store("an event of others")
 async def test_a_foreign_event_is_a_store_error_that_quotes_nothing(moved: World) -> None:
     await moved.client.lpush(moved.keys("events", "a"), "secret")
     with pytest.raises(StoreError) as caught:
@@ -405,5 +409,6 @@ async def test_every_read_works_while_the_store_is_full(own_server: PrivateServe
             await store.jobs.get("none")
         await world.client.config_set("maxmemory", "0")
         assert (await world.client.info("persistence"))["rdb_changes_since_last_save"] == before
+        await check_store(world)
     finally:
         await world.close()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from headgate.models import FINAL_STATES, JobState
 from headgate.store import Store
 from headgate.store.keys import PATTERNS, Keys
+
+if TYPE_CHECKING:
+    from tests.support.worlds import World
 
 TYPES: Final = {
     "hash": ("meta", "schedule", "job", "queue", "quarantine", "process"),
@@ -104,6 +107,14 @@ async def read_all(client: Any, keys: Keys) -> Snapshot:
         usable = kind if family and family in TYPES.get(kind, ()) else ""
         found.append(Key(rest, family, parts, kind, pttl, (dict(value) if usable == "zset" else value) if usable else None))
     return Snapshot(found)
+
+
+async def check_store(world: World) -> None:
+    """No key is without an owner or a lifetime, and the counts are those of a scan."""
+    for_ever = world.settings.history_retention_ms == 0
+    wrong = await find_leaks(world.client, world.keys, history_for_ever=for_ever)
+    wrong += await find_miscounts(world.store, world.client)
+    assert not wrong, "\n".join([f"what is wrong in the store of {world.namespace}:", *wrong])
 
 
 async def find_leaks(client: Any, keys: Keys, *, history_for_ever: bool = False) -> list[str]:
