@@ -44,7 +44,7 @@ for at = 2, #ARGV, 4 do
   end
 end
 if #due > 0 then
-  call('ZADD', key_available(ARGV[1]), unpack(ready))
+  call('ZADD', key_state(ARGV[1], 'available'), unpack(ready))
   call('ZADD', key_due(), unpack(due))
 end
 return #due / 2
