@@ -36,6 +36,6 @@ local of_queue, of_kind = workers()
 local values = gate.values
 return {
   now_text, job.state, digits(job.available_at), job.deadline and digits(job.deadline) or '', barred, values[1] or '',
-  gate.running, values[2] or '', gate.pace > 0 and string.format('%.6f', gate.tokens) or '', values[3] or '', values[4] or '',
+  gate.running, values[2] or '', gate.pace > 0 and string.format('%.9f', gate.tokens) or '', values[3] or '', values[4] or '',
   values[5] or '', ahead, of_queue, of_kind,
 }

@@ -31,7 +31,7 @@ end
 local function spend_tokens(gate, count)
   if gate.pace == 0 or count == 0 then return end
   gate.tokens = math.max(0, gate.tokens - count)
-  redis.call('HSET', key_queue(gate.queue), 'tokens', string.format('%.6f', gate.tokens), 'tokens_at_ms', now_text)
+  redis.call('HSET', key_queue(gate.queue), 'tokens', string.format('%.9f', gate.tokens), 'tokens_at_ms', now_text)
 end
 
 -- In how many ms the bucket will hold so many tokens more than it does.
