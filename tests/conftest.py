@@ -20,7 +20,9 @@ if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "damages_store(why): the test damages the store on purpose; no leaks are looked for")
+    config.addinivalue_line(
+        "markers", "damages_store(why): the test damages the store on purpose; no leaks are looked for"
+    )
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def pytest_runtest_makereport(
 
 
 async def check_after(world: World, node: pytest.Item) -> None:
-    """Whatever a test did that passed, it left no key without an owner or a lifetime, and counts that a scan agrees with."""
+    """Whatever a test that passed did, it left no key without an owner or a lifetime, and right counts."""
     if node.stash.get(PASSED, False) and node.get_closest_marker("damages_store") is None:
         await check_store(world)
 

@@ -10,7 +10,6 @@ import anyio
 import pytest
 
 from headgate.errors import (
-    HeadgateError,
     IdempotencyKeyMissing,
     IdempotencyKeyReused,
     InvalidRequest,

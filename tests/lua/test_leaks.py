@@ -96,7 +96,10 @@ def key(family: str, *parts: str, do: str, **more: Any) -> Damage:
 
 
 DAMAGES: dict[str, tuple[Damage, str]] = {
-    "a key that nobody knows": (lambda world: world.client.set(world.keys.root + "leftover", 1), "leftover is of no family"),
+    "a key that nobody knows": (
+        lambda world: world.client.set(world.keys.root + "leftover", 1),
+        "leftover is of no family",
+    ),
     "a foreign type": (key("manual", "zz", do="sadd", args=("x",)), "manual:zz is of the foreign type set"),
     "a duty for ever": (key("duty", "reclaimer", do="persist"), "duty:reclaimer has no lifetime"),
     "an answer for ever": (key("idem_jobs", "running", do="persist"), "idem:jobs:running has no lifetime"),
@@ -112,8 +115,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         key("events", "a", do="pexpire", args=(99_999,)),
         "events:a belongs to a schedule and has a lifetime",
     ),
-    "a dead history for ever": (key("events", "gone", do="persist"), "events:gone has neither a schedule nor a lifetime"),
-    "dead manual runs for ever": (key("manual", "gone", do="persist"), "manual:gone has neither a schedule nor a lifetime"),
+    "a dead history for ever": (
+        key("events", "gone", do="persist"),
+        "events:gone has neither a schedule nor a lifetime",
+    ),
+    "dead manual runs for ever": (
+        key("manual", "gone", do="persist"),
+        "manual:gone has neither a schedule nor a lifetime",
+    ),
     "dead gaps": (key("gaps", "gone", do="zadd", args=({"{}": 1},)), "gaps:gone has neither a schedule nor a lifetime"),
     "a schedule that is not listed": (key("schedules", do="zrem", args=("a",)), "schedule a is not listed"),
     "a schedule that nobody looks at": (key("due", do="zrem", args=("a",)), "schedule a stands in [] and is paused=0"),
@@ -146,7 +155,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "a job of another name": (key("job", "w", do="hset", args=("id", "v")), "job w calls itself v"),
     "an entry without a job": (key("job", "x", do="delete"), "[('w', 'available')] name x, which is no job"),
-    "a state that there is not": (key("state", "w", "lost", do="zadd", args=({"w": 1},)), "lost of queue w is no state"),
+    "a state that there is not": (
+        key("state", "w", "lost", do="zadd", args=({"w": 1},)),
+        "lost of queue w is no state",
+    ),
     "a queue that is not listed": (key("queues", do="zrem", args=("w",)), "queue w is not listed"),
     "the limits of a queue that is not listed": (key("queues", do="zrem", args=("full",)), "queue full is not listed"),
     "a deadline that nobody watches": (
@@ -185,7 +197,10 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         key("barred", do="zadd", args=({"f" * 32: 0},)),
         f"of {['f' * 32]}, quarantine and its index know different things",
     ),
-    "barred while being released": (key("releasing", do="zadd", args=({BARRED: 1},)), f"{BARRED} is barred and being released"),
+    "barred while being released": (
+        key("releasing", do="zadd", args=({BARRED: 1},)),
+        f"{BARRED} is barred and being released",
+    ),
     "set aside for nothing": (
         key("releasing", do="delete"),
         f"jobs are set aside for {RELEASED}, which is neither barred nor being released",
