@@ -7,7 +7,6 @@ import time
 from typing import Final
 
 import anyio
-import msgspec
 
 from headgate.errors import StoreUnavailable
 from headgate.settings import MAX_CALL_TICKS
@@ -16,9 +15,13 @@ from headgate.store.attempts import Attempts, Report
 _SAY_AGAIN_S: Final = 0.2
 
 
-class _Entry(msgspec.Struct, eq=False):
-    report: Report
-    state: str | None = None
+class _Entry:
+    """A report, and the turn of whoever waits with it: it was answered, or is the one to send what waits."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.state: str | None = None
+        self.turn = anyio.Event()
 
 
 class Reporter:
@@ -35,7 +38,7 @@ class Reporter:
         self._patience_s = patience_ms / 1000
         self._last_moment = math.inf
         self._waiting: list[_Entry] = []
-        self._one_call = anyio.Lock(fast_acquire=True)
+        self._sending = False
 
     def hurry(self) -> None:
         """The worker ends: go on only for so long while the store does not answer."""
@@ -54,24 +57,36 @@ class Reporter:
         self._waiting.append(entry)
         try:
             while entry.state is None:
-                try:
-                    await self._send(entry)
-                except StoreUnavailable:
-                    if time.monotonic() > self._last_moment:
-                        raise
-                    await anyio.sleep(_SAY_AGAIN_S)
+                if self._sending:
+                    await entry.turn.wait()
+                    entry.turn = anyio.Event()
+                else:
+                    await self._send()
         finally:
             if entry.state is None:
                 self._waiting.remove(entry)
+                self._pass_on()
         return entry.state
 
-    async def _send(self, entry: _Entry) -> None:
-        """Send what waits, `entry` among it sooner or later; whoever waited for the call before may have sent it."""
-        async with self._one_call:
-            if entry.state is not None:
-                return
-            batch = self._waiting[:MAX_CALL_TICKS]
+    async def _send(self) -> None:
+        """One call for what waits; whoever is answered goes on, and the first of the others sends the next one."""
+        self._sending = True
+        batch = self._waiting[:MAX_CALL_TICKS]
+        try:
             states = await self._attempts.finish([each.report for each in batch])
+        except StoreUnavailable:
+            if time.monotonic() > self._last_moment:
+                raise
+            await anyio.sleep(_SAY_AGAIN_S)
+        else:
+            del self._waiting[: len(batch)]
             for each, state in zip(batch, states, strict=True):
                 each.state = state
-            self._waiting = [each for each in self._waiting if each.state is None]
+                each.turn.set()
+        finally:
+            self._sending = False
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        if self._waiting and not self._sending:
+            self._waiting[0].turn.set()

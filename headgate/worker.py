@@ -45,6 +45,7 @@ class _Running(msgspec.Struct, eq=False):
     claim: Claim
     scope: anyio.CancelScope
     lost: bool = False
+    ended: bool = False
 
 
 class Worker:
@@ -80,7 +81,8 @@ class Worker:
         self._middleware = middleware
         self._settings: Settings = store.settings
         self._reporter = Reporter(store.attempts, self._settings.lease_ttl_ms)
-        self._running: set[_Running] = set()
+        self._running: dict[str, _Running] = {}
+        self._handling = 0
         self._wake = Wakeup()
         self._idle = Wakeup()
         self._draining = False
@@ -137,7 +139,9 @@ class Worker:
 
     async def _admit(self, tasks: anyio.abc.TaskGroup, backoff: Backoff) -> float:
         """Claim what fits. Returns how long to wait, at most, before the next time."""
-        capacity = self._concurrency - len(self._running)
+        # A job whose handler has ended makes room before the store has heard of it, but not for ever more.
+        unheard = len(self._running) - self._handling
+        capacity = self._concurrency - self._handling if unheard <= self._concurrency else 0
         if capacity <= 0:
             return _LOOK_AT_LEAST_EVERY_S
         try:
@@ -160,10 +164,11 @@ class Worker:
         return min(_LOOK_AT_LEAST_EVERY_S, again_ms / 1000)
 
     def _start(self, tasks: anyio.abc.TaskGroup, claim: Claim) -> None:
-        for earlier in [each for each in self._running if each.claim.id == claim.id]:
-            self._lose(earlier)  # this process was away past its lease, and is the one to run the job again
-        running = _Running(claim, anyio.CancelScope())
-        self._running.add(running)
+        earlier = self._running.get(claim.id)
+        if earlier is not None:  # this process was away past its lease, and is the one to run the job again
+            self._lose(earlier)
+        running = self._running[claim.id] = _Running(claim, anyio.CancelScope())
+        self._handling += 1
         tasks.start_soon(self._attempt, running)
 
     def _lose(self, running: _Running) -> None:
@@ -173,23 +178,32 @@ class Worker:
 
     async def _attempt(self, running: _Running) -> None:
         """Run one job and report it. A cancellation hands it back; one of this task alone ends nothing else."""
-        verdict, error, wait_ms = Verdict.RETURNED, "", 0
         try:
-            with running.scope:
-                await anyio.lowlevel.checkpoint_if_cancelled()
-                verdict, error, wait_ms = await self._run(running.claim)
+            outcome = await self._handle(running)
+            if outcome is not None:
+                await self._report(running, *outcome)
         except anyio.get_cancelled_exc_class():
             ending = anyio.current_effective_deadline() == -math.inf
             await self._report(running, Verdict.RETURNED, "", 0 if ending else self._aside_ms(running.claim))
             if ending:
                 raise
-        else:
-            if not running.lost:
-                await self._report(running, verdict, error, wait_ms)
         finally:
-            self._running.discard(running)
+            if self._running.get(running.claim.id) is running:
+                del self._running[running.claim.id]
             self._wake.set()
             self._idle.set()
+
+    async def _handle(self, running: _Running) -> tuple[Verdict, str, int] | None:
+        """What the attempt came to; None for one that is another's by now."""
+        try:
+            with running.scope:
+                await anyio.lowlevel.checkpoint_if_cancelled()
+                return await self._run(running.claim)
+            return None
+        finally:
+            running.ended = True
+            self._handling -= 1
+            self._wake.set()
 
     async def _run(self, claim: Claim) -> tuple[Verdict, str, int]:
         """The verdict, the class of the error, and how long the job is to wait before it may run again.
@@ -248,16 +262,17 @@ class Worker:
             late_ms = (time.monotonic() - due) * 1000
             if late_ms > lease_ms - self._settings.heartbeat_ms:
                 log_event(logging.WARNING, "worker.blocked", worker=self._id, late_ms=round(late_ms))
-            running = list(self._running)
+            running = list(self._running.values())
             if not running:
                 continue
             try:
-                lost = await self._store.attempts.renew([each.claim for each in running], lease_ms)
+                lost = set(await self._store.attempts.renew([each.claim for each in running], lease_ms))
             except HeadgateError as error:
                 log_event(logging.WARNING, "worker.renewal_failed", worker=self._id, code=error.code)
                 continue
             for each in running:
-                if each.claim in lost and each in self._running and not each.lost:
+                # Of one whose handler has ended, the store may have heard before it was asked.
+                if each.claim.id in lost and not (each.ended or each.lost):
                     self._lose(each)
 
     def _heed(self, what: str) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from headgate.errors import StoreError
 from headgate.log import log_event
 from headgate.models import PeriodicOrigin
-from headgate.settings import MAX_DURATION_MS
+from headgate.settings import MAX_CALL_TICKS, MAX_DURATION_MS
 from headgate.store.scripts import Scripts
 
 _FIELDS: Final = (
@@ -94,12 +94,15 @@ class Attempts:
                 await self._set_aside(queue, job_id, number)
         return Admitted(claims, max(0, int(again) - int(now)) if again else None)
 
-    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> list[Claim]:
-        """Let the leases of these claims go on from now; those that are not this worker's any more."""
-        args: list[str | int] = []
-        for claim in claims:
-            args += (claim.queue, claim.id, claim.number)
-        return [claims[place - 1] for place in await self._scripts.call("renew_jobs", lease_ms, *args)]
+    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> list[str]:
+        """Let the leases of these claims go on from now, 200 a call; the ids of those that are another's by now."""
+        lost = []
+        for start in range(0, len(claims), MAX_CALL_TICKS):
+            some = claims[start : start + MAX_CALL_TICKS]
+            args = [text for claim in some for text in (claim.queue, claim.id, claim.number)]
+            places = await self._scripts.call("renew_jobs", lease_ms, *args)
+            lost += [some[place - 1].id for place in places]
+        return lost
 
     async def finish(self, reports: Sequence[Report]) -> list[str]:
         """Say what became of attempts, up to 200; one atomic call, each on its own.

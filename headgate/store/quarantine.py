@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 
 from headgate.errors import InvalidCursor, InvalidRequest, QuarantineNotFound, StoreError
+from headgate.jsontext import canonical
 from headgate.models import Quarantine as Entry
 from headgate.models import QuarantinePage
 from headgate.names import check_fingerprint
@@ -46,13 +46,13 @@ class Quarantine:
         check_fingerprint(fingerprint)
         if len(note) > MAX_NOTE:
             raise InvalidRequest(f"note must be text of at most {MAX_NOTE} characters", field="note")
-        return bool(await self._scripts.call("quarantine_add", fingerprint, json.dumps(note), "operator"))
+        return bool(await self._scripts.call("quarantine_add", fingerprint, canonical(note, field="note"), "operator"))
 
     async def release(self, fingerprint: str) -> int:
         """Let a fingerprint be enqueued and run again, and put the jobs set aside for it back; how many.
 
-        In steps of 200 jobs, each atomic; should this end between two of them, the reclaimer goes on. Should somebody bar
-        it again in between, what is not back yet stays set aside.
+        In steps of 200 jobs, each atomic; should this end between two of them, the reclaimer goes on. Should somebody
+        bar it again in between, what is not back yet stays set aside.
 
         Raises:
             InvalidRequest: it is no fingerprint.

@@ -45,7 +45,7 @@ class Store:
     ) -> None:
         self.keys = Keys(namespace)
         self.settings = settings or Settings()
-        scripts = Scripts(client, self.keys, pieces)
+        scripts = Scripts(client, self.keys, timeout_ms=self.settings.call_timeout_ms, pieces=pieces)
         self.schedules = Schedules(scripts, history_ms=self.settings.history_retention_ms)
         self.ticks = Ticks(scripts)
         self.events = Events(scripts)

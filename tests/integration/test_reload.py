@@ -62,7 +62,7 @@ class Scripted:
 
 
 def scripts_on(client: Any) -> Scripts:
-    return Scripts(client, Keys("t"))
+    return Scripts(client, Keys("t"), timeout_ms=1_500)
 
 
 LOST = [failures.TimeoutError(), failures.ConnectionError("reset"), OSError("reset")]

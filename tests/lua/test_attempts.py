@@ -135,13 +135,13 @@ async def test_what_a_worker_says_too_late_is_refused_and_changes_nothing(moved:
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "undecodable", "cancelled", "returned"):
         assert await finish(moved, stale, verdict) == "lost"
-    assert await moved.store.attempts.renew([stale], LEASE) == [stale]
+    assert await moved.store.attempts.renew([stale], LEASE) == [stale.id]
     assert await dump(moved, job_id) == before
     assert await finish(moved, fresh, "completed") == "completed"
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "returned"):
         assert await finish(moved, fresh, verdict) == "completed", "said again, what became of it is told"
-    assert await moved.store.attempts.renew([fresh], LEASE) == [fresh]
+    assert await moved.store.attempts.renew([fresh], LEASE) == [fresh.id]
     assert await dump(moved, job_id) == before
 
 
@@ -180,7 +180,7 @@ async def test_renewal_goes_on_from_now_for_its_own_and_names_the_others(moved: 
     gone = claims[1]
     await finish(moved, gone, "completed")
     now = await moved.advance(LEASE - 1)
-    assert await moved.store.attempts.renew(claims, LEASE) == [gone]
+    assert await moved.store.attempts.renew(claims, LEASE) == [gone.id]
     for claim in (claims[0], claims[2]):
         assert await sets_of(moved, claim.id) == {"running": now + LEASE}
     assert await sets_of(moved, gone.id) == {"completed": START_MS + DAY}
@@ -402,7 +402,7 @@ async def test_a_record_that_turned_foreign_is_nobodys(moved: World) -> None:
     claims = (await admit(moved)).claims
     await moved.client.delete(moved.keys("job", claims[0].id))
     await moved.client.set(moved.keys("job", claims[0].id), "foreign")
-    assert await moved.store.attempts.renew(claims, LEASE + 1) == [claims[0]]
+    assert await moved.store.attempts.renew(claims, LEASE + 1) == [claims[0].id]
     assert await sets_of(moved, claims[1].id) == {"running": START_MS + LEASE + 1}
     assert await finish(moved, claims[0], "completed") == "lost"
 
@@ -499,7 +499,7 @@ class History:
     async def renew(self) -> None:
         some = self.dice.sample(self.claims, self.dice.randint(0, len(self.claims)))
         lost = await self.world.store.attempts.renew(some, LEASE)
-        assert lost == [claim for claim in some if not self._owned(claim)]
+        assert lost == [claim.id for claim in some if not self._owned(claim)]
         for claim in some:
             if self._owned(claim):
                 self.models[claim.id].until = self.now + LEASE
