@@ -1,4 +1,4 @@
-"""A small model of the life of jobs: what the store must say after any history, written without looking at its scripts."""
+"""A small model of the life of jobs: what the store must say after any history, its scripts unseen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from headgate.errors import (
     InvalidRequest,
     JobNotFound,
     JobStateConflict,
-    QuarantineNotFound,
     Quarantined,
+    QuarantineNotFound,
     UniqueKeyHeld,
 )
 
@@ -148,7 +148,7 @@ class Model:
             self._make_available(job)
         else:
             job.attempt += verdict == "failed"
-            if verdict == "failed" and job.attempt >= job.max_attempts or job.late(self.now + wait):
+            if (verdict == "failed" and job.attempt >= job.max_attempts) or job.late(self.now + wait):
                 self._end(job, "archived")
             else:
                 job.run_at = self.now + wait
@@ -265,4 +265,3 @@ class Model:
     def _free(self, job: Job) -> None:
         if job.unique and self.held.get(job.unique) == (job.id, None):
             del self.held[job.unique]
-

@@ -210,7 +210,9 @@ async def test_a_job_of_an_unknown_kind_waits_visibly_and_is_not_lost(moved: Wor
 async def test_what_waiting_helps_least_comes_first(moved: World) -> None:
     job_id = await enqueue(moved)
     await moved.store.queues.pause("default")
-    await moved.store.queues.set_limits("default", QueueLimits(max_concurrent=0, rate_limit=RateLimit(limit=1, burst=1)))
+    await moved.store.queues.set_limits(
+        "default", QueueLimits(max_concurrent=0, rate_limit=RateLimit(limit=1, burst=1))
+    )
     content = (await moved.store.jobs.get(job_id)).fingerprint
     await moved.store.quarantine.add(content)
     assert (await why(moved, job_id))[0] == "quarantine"

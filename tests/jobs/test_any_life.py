@@ -10,14 +10,16 @@ import uuid
 from itertools import count
 from typing import Any
 
+import pytest
+
 from headgate.errors import HeadgateError, QueueNotFound
 from headgate.models import JobRequest, JobState, QueueLimits
 from headgate.names import fingerprint
 from headgate.settings import Settings
 from headgate.store.attempts import Claim
 from tests.jobs.acts import LEASE, PASS, admit, finish, reclaim
+from tests.jobs.arrows import ARROWS
 from tests.jobs.model import UNFINISHED, Job, Model
-from tests.jobs.test_moves import ARROWS
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -81,11 +83,11 @@ class Life:
     async def enqueue(self, wanted: list[dict[str, Any]]) -> None:
         batch = list({job.id: job for job in map(self._job, wanted)}.values())
         expected = self.model.enqueue([Job(**vars(job)) for job in batch])
-        try:
-            answers = await self.world.store.producer.enqueue_many([_request(job) for job in batch])
-        except HeadgateError as error:
-            assert type(error) is expected
+        call = self.world.store.producer.enqueue_many([_request(job) for job in batch])
+        if isinstance(expected, type):
+            await _expect(expected, call)
             return
+        answers = await call
         words = ["replayed" if each.replayed else "duplicate" if each.duplicate else "accepted" for each in answers]
         assert list(zip(words, [each.job_id for each in answers], strict=True)) == expected
         for queue in {job.queue for job, word in zip(batch, words, strict=True) if word == "accepted"}:
@@ -197,7 +199,9 @@ class Life:
         except QueueNotFound:
             assert not any(counts.values())
         limited = dict(found.get(keys("deadlines", queue), []))
-        living = {job.id: job for job in self.model.jobs.values() if job.queue == queue and job.alive() and job.deadline}
+        living = {
+            job.id: job for job in self.model.jobs.values() if job.queue == queue and job.alive() and job.deadline
+        }
         assert all(living[job_id].deadline == instant for job_id, instant in limited.items())
         assert {job.id for job in living.values() if job.state != "running"} <= limited.keys(), "a deadline forgotten"
         families = [keys("state", queue, state) for state in JobState]
@@ -234,12 +238,12 @@ def _told(record: dict[str, str]) -> tuple[object, ...]:
 
 
 async def _expect(error: type[HeadgateError] | None, call: Any) -> None:
-    try:
+    if error is None:
         await call
-    except HeadgateError as raised:
-        assert type(raised) is error
-    else:
-        assert error is None
+        return
+    with pytest.raises(error) as raised:
+        await call
+    assert type(raised.value) is error
 
 
 async def live(server: PrivateServer, seed: int, steps: int) -> Model:

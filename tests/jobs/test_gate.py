@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headgate.models import QueueLimits, RateLimit
@@ -12,8 +14,8 @@ from tests.support.worlds import World
 MINUTE = 60_000
 
 
-async def limit(world: World, queue: str = "default", **limits: object) -> None:
-    await world.store.queues.set_limits(queue, QueueLimits(**limits))  # type: ignore[arg-type]
+async def limit(world: World, **limits: Any) -> None:
+    await world.store.queues.set_limits("default", QueueLimits(**limits))
 
 
 async def look_again(world: World, capacity: int, queue: str = "default") -> tuple[int, int | None]:
@@ -150,7 +152,7 @@ async def test_rates_that_do_not_divide_lose_nothing_to_rounding(moved: World) -
 
 
 @pytest.mark.parametrize("limits", [{"max_concurrent": 1}, {"rate_limit": RateLimit(limit=1, burst=1)}])
-async def test_a_limited_job_loses_no_attempt_and_stays_visible(moved: World, limits: dict[str, object]) -> None:
+async def test_a_limited_job_loses_no_attempt_and_stays_visible(moved: World, limits: dict[str, Any]) -> None:
     await limit(moved, **limits)
     await enqueue(moved)
     await moved.advance(1)
@@ -176,7 +178,7 @@ async def test_a_call_admits_at_most_200_jobs_and_says_that_there_are_more(moved
 @pytest.mark.parametrize(("size", "expected"), [(400_000, 2), (MAX_CALL_BYTES // 2, 1), (MAX_CALL_BYTES - 10, 1)])
 async def test_a_call_admits_a_mebibyte_of_payload_or_one_job(moved: World, size: int, expected: int) -> None:
     made = [await enqueue(moved, payload="x" * size) for _ in range(3)]
-    calls = []
+    calls: list[int] = []
     while sum(calls) < len(made):
         got, again = await look_again(moved, 10)
         calls.append(got)

@@ -1,4 +1,4 @@
-"""Retention: finished jobs go away by themselves, all that is theirs at once, and no more of them at a time than a step takes."""
+"""Retention: finished jobs go away by themselves, with all that is theirs, and only so many at a time."""
 
 from __future__ import annotations
 
