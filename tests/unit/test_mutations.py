@@ -11,4 +11,4 @@ from tests.mutations import MUTATIONS, ROOT, Mutation
 def test_what_a_mutation_takes_out_is_there_just_once(mutation: Mutation) -> None:
     assert (ROOT / mutation.file).read_text("utf-8").count(mutation.old) == 1
     for test in mutation.tests.split():
-        assert (ROOT / test).is_file()
+        assert (ROOT / test).exists()
