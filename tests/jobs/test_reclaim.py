@@ -1,0 +1,178 @@
+"""The reclaimer's passes: fenced, bounded, over all queues, and slow to judge after an absence."""
+
+from __future__ import annotations
+
+import pytest
+
+from headgate.errors import LeaseLost
+from headgate.models import QueueLimits
+from tests.jobs.acts import (
+    LEASE,
+    PASS,
+    admit,
+    admit_one,
+    counts,
+    enqueue,
+    enqueue_many,
+    finish,
+    lose_workers,
+    names_of_keys,
+    reclaim,
+    state_of,
+    states_of,
+)
+from tests.support.worlds import START_MS, World
+
+
+async def test_without_the_lease_nothing_is_done(moved: World) -> None:
+    job_id = await enqueue(moved, delay_ms=1)
+    await reclaim(moved)
+    await moved.advance(60_000)
+    before = await names_of_keys(moved)
+    for token in ("another", ""):
+        with pytest.raises(LeaseLost):
+            await moved.store.reclaims.some(token, "", longest_ms=PASS)
+    assert await state_of(moved, job_id) == "scheduled"
+    assert await names_of_keys(moved) == before
+
+
+# leases
+
+
+async def test_a_lease_is_judged_to_the_millisecond_once_the_reclaimer_looks_regularly(moved: World) -> None:
+    await reclaim(moved)
+    await moved.advance(PASS)
+    await reclaim(moved)
+    job_id = await enqueue(moved)
+    await admit_one(moved)
+    await moved.advance(LEASE - 1)
+    [answer] = await reclaim(moved)
+    assert (answer.crashed, answer.running, answer.due_next_ms) == ({}, 1, START_MS + PASS + LEASE)
+    await moved.advance(1)
+    [answer] = await reclaim(moved)
+    assert (answer.crashed, answer.running) == ({job_id: "available"}, 0)
+
+
+async def test_after_an_absence_every_lease_gets_as_much_longer_as_a_pass_may_take(moved: World) -> None:
+    """Nobody looked for an hour: the store may have been away, and the workers could not be heard."""
+    await lose_workers(moved)
+    job_id = await enqueue(moved)
+    claim = await admit_one(moved)
+    await moved.advance(3_600_000)
+    for _ in range(2):
+        [answer] = await reclaim(moved)
+        assert answer.crashed == {}
+        assert answer.due_next_ms == START_MS + PASS + 3_600_000 + PASS
+    await moved.advance(PASS - 1)
+    await reclaim(moved)
+    assert await state_of(moved, job_id) == "running"
+    assert await moved.store.attempts.renew([claim], LEASE) == [], "it is heard again in time"
+    await moved.advance(1)
+    await reclaim(moved)
+    assert await state_of(moved, job_id) == "running"
+
+
+async def test_a_renewed_lease_is_not_judged_by_its_first_end(moved: World) -> None:
+    job_id = await enqueue(moved)
+    claim = await admit_one(moved)
+    for _ in range(10):
+        await reclaim(moved)
+        await moved.advance(LEASE - 1)
+        assert await moved.store.attempts.renew([claim], LEASE) == []
+    assert await state_of(moved, job_id) == "running"
+    assert await finish(moved, claim) == "completed"
+
+
+async def test_a_worker_that_comes_back_too_late_is_not_heard(moved: World) -> None:
+    await enqueue(moved)
+    late = await admit_one(moved)
+    await lose_workers(moved)
+    assert await moved.store.attempts.renew([late], LEASE) == [late.id]
+    assert await finish(moved, late) == "lost"
+    again = await admit_one(moved)
+    assert int(again.number) == int(late.number) + 1
+    assert await finish(moved, late) == "lost"
+    assert await finish(moved, again) == "completed"
+
+
+async def test_a_lost_worker_gives_its_place_back(moved: World) -> None:
+    await moved.store.queues.set_limits("default", QueueLimits(max_concurrent=1))
+    await enqueue_many(moved, 2)
+    await admit_one(moved)
+    assert await admit(moved) == []
+    await lose_workers(moved)
+    assert len(await admit(moved)) == 1
+
+
+# all queues, in steps
+
+
+async def test_a_pass_comes_to_every_queue(moved: World) -> None:
+    jobs = {f"q{number:02}": await enqueue(moved, queue=f"q{number:02}", delay_ms=1000) for number in range(45)}
+    await moved.advance(1000)
+    answers = await reclaim(moved)
+    assert [answer.last for answer in answers] == ["q19", "q39", "q44"]
+    assert [answer.moved for answer in answers] == [20, 20, 5]
+    assert await states_of(moved, [*jobs.values()][::9]) == ["available"] * 5
+
+
+async def test_a_call_moves_at_most_200_jobs_and_a_pass_all(moved: World) -> None:
+    await enqueue_many(moved, 450, delay_ms=1000)
+    await enqueue(moved, queue="later", delay_ms=1000)
+    await moved.advance(1000)
+    answers = await reclaim(moved)
+    assert [answer.moved for answer in answers] == [200, 200, 51]
+    assert await counts(moved) == {"available": 450}
+    assert await counts(moved, "later") == {"available": 1}
+
+
+async def test_many_lost_leases_at_once_are_counted_once_each(moved: World) -> None:
+    jobs = await enqueue_many(moved, 450)
+    while await admit(moved, 200):
+        pass
+    await reclaim(moved)
+    await moved.advance(LEASE)
+    answers = await reclaim(moved)
+    crashed = [job_id for answer in answers for job_id in answer.crashed]
+    assert sorted(crashed) == sorted(jobs)
+    assert {(await moved.store.jobs.get(job_id)).crash_attempt for job_id in jobs[::45]} == {1}
+
+
+# when to look again
+
+
+async def test_a_pass_says_when_the_next_thing_is_due(moved: World) -> None:
+    await reclaim(moved)
+    await moved.advance(PASS)
+    assert (await reclaim(moved))[0].due_next_ms is None
+    now = START_MS + PASS
+    for wait in (90_000, 50_000):
+        await enqueue(moved, delay_ms=wait)
+        assert (await reclaim(moved))[0].due_next_ms == now + wait
+    await enqueue(moved, deadline_ms=now + 40_000)
+    assert (await reclaim(moved))[0].due_next_ms == now + 40_000
+    claim = await admit_one(moved)
+    assert (await reclaim(moved))[0].due_next_ms == now + LEASE
+    await finish(moved, claim, "failed", "Oops", 30_000)
+    assert (await reclaim(moved))[0].due_next_ms == now + 30_000
+
+
+# what it forgets
+
+
+async def test_an_empty_queue_is_listed_no_more_unless_it_was_told_something(moved: World) -> None:
+    for queue in ("told", "used"):
+        await moved.store.jobs.delete(await enqueue(moved, queue=queue))
+    await moved.store.queues.pause("told")
+    await reclaim(moved)
+    assert [queue.name for queue in (await moved.store.queues.list()).queues] == ["told"]
+    await moved.store.queues.resume("told")
+    await reclaim(moved)
+    assert (await moved.store.queues.list()).queues == []
+
+
+async def test_processes_that_were_not_seen_for_too_long_are_forgotten(moved: World) -> None:
+    await moved.client.zadd(moved.keys("processes"), {"old": START_MS, "live": START_MS + 1})
+    await reclaim(moved)
+    assert await moved.client.zrange(moved.keys("processes"), 0, -1) == ["live"]
+    await moved.client.delete(moved.keys("processes"))
