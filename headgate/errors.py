@@ -19,8 +19,10 @@
     │   └── QuarantineNotFound
     ├── Conflict                  lost every race against other writers, or what is stored does not go with the request
     │   ├── IdConflict            the id belongs to a job with other content
+    │   ├── NotPaused             there is nothing to resume
     │   ├── UniqueKeyHeld         another job holds the unique key
     │   └── JobStateConflict      the job is in no state for that
+    ├── RevisionMismatch          the schedule is not as its writer read it
     ├── Quarantined               the content is barred
     ├── Backpressure              the queue has as many unfinished jobs as it may
     ├── LeaseLost                 the duty belongs to another process now
@@ -154,6 +156,22 @@ class IdConflict(Conflict):
     """The id that the caller chose belongs to a job with other content."""
 
     code = "id_conflict"
+
+
+class RevisionMismatch(HeadgateError):
+    """The schedule has another revision than its writer expected; `current` is the schedule, None if there is none."""
+
+    code = "revision_mismatch"
+
+    def __init__(self, message: str, *, field: str | None = None, current: object = None) -> None:
+        super().__init__(message, field=field)
+        self.current = current
+
+
+class NotPaused(Conflict):
+    """The schedule is not paused, so there is nothing to resume."""
+
+    code = "not_paused"
 
 
 class UniqueKeyHeld(Conflict):

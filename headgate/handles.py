@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from typing import Any, Unpack
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Unpack
 
-from headgate.hooks import Hooks, run_now
-from headgate.models import Enqueued, Schedule, ScheduleDefinition
+from headgate.hooks import Hooks, backfill, run_now
+from headgate.models import (
+    Backfilled,
+    ChangePage,
+    Enqueued,
+    Gap,
+    ManualRunPage,
+    MissedTicks,
+    Schedule,
+    ScheduleDefinition,
+)
 from headgate.options import ScheduleOptions
 from headgate.store import Store
 from headgate.store.events import EventPage
@@ -30,34 +39,108 @@ class Schedules:
         self._check_payload = check_payload
 
     async def put(
-        self, schedule_id: str, spec: str, *, kind: str, paused: bool = False, **options: Unpack[ScheduleOptions]
+        self,
+        schedule_id: str,
+        spec: str,
+        *,
+        kind: str,
+        paused: bool = False,
+        by: str = "",
+        expected_revision: int | None = None,
+        **options: Unpack[ScheduleOptions],
     ) -> PutResult:
         """Create a schedule or replace its definition; `options` are the other fields of `ScheduleDefinition`."""
         definition = self._define(spec, kind, dict(options))
         self._check_payload(definition)
-        return await self._store.schedules.put(schedule_id, definition, paused=paused)
+        return await self._store.schedules.put(
+            schedule_id, definition, paused=paused, by=by, expected_revision=expected_revision
+        )
 
     async def get(self, schedule_id: str) -> Schedule:
         """One schedule, with its payload."""
         return await self._store.schedules.get(schedule_id)
 
-    async def list(self, *, limit: int = 50, cursor: str | None = None) -> SchedulePage:
-        """A page of schedules by id, without payloads."""
-        return await self._store.schedules.list(limit=limit, cursor=cursor)
+    async def list(
+        self,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        prefix: str = "",
+        label: str = "",
+        paused: bool | None = None,
+        failing: bool | None = None,
+    ) -> SchedulePage:
+        """A page of schedules by id, without payloads; perhaps only some of them."""
+        return await self._store.schedules.list(
+            limit=limit, cursor=cursor, prefix=prefix, label=label, paused=paused, failing=failing
+        )
 
-    async def delete(self, schedule_id: str) -> None:
+    async def delete(self, schedule_id: str, *, by: str = "", expected_revision: int | None = None) -> None:
         """Remove a schedule; its history stays for a while."""
-        await self._store.schedules.delete(schedule_id)
+        await self._store.schedules.delete(schedule_id, by=by, expected_revision=expected_revision)
 
-    async def run_now(self, schedule_id: str, *, idempotency_key: str | None = None) -> Enqueued:
+    async def pause(
+        self,
+        schedule_id: str,
+        *,
+        reason: str = "",
+        by: str = "",
+        until_ms: int | None = None,
+        expected_revision: int | None = None,
+    ) -> Schedule:
+        """Let a schedule fire no more, until somebody resumes it or `until_ms` comes."""
+        return await self._store.control.pause(
+            schedule_id, reason=reason, by=by, until_ms=until_ms, expected_revision=expected_revision
+        )
+
+    async def resume(
+        self,
+        schedule_id: str,
+        *,
+        missed: MissedTicks | Literal["none", "run_once", "backfill"] = MissedTicks.NONE,
+        by: str = "",
+        expected_revision: int | None = None,
+    ) -> Schedule:
+        """Let a paused schedule go on from now; `missed` says what becomes of the ticks of the pause."""
+        return await self._store.control.resume(schedule_id, missed=missed, by=by, expected_revision=expected_revision)
+
+    async def run_now(self, schedule_id: str, *, idempotency_key: str | None = None, by: str = "") -> Enqueued:
         """One extra job at once; with a key, a repeat within 24 h gets the same one.
 
         Raises:
             SkipTick: a before-hook skipped it.
             HookFailed: a before-hook raised, or took too long.
         """
-        return await run_now(self._store, self._hooks, schedule_id, idempotency_key=idempotency_key or uuid.uuid4().hex)
+        key = idempotency_key or uuid.uuid4().hex
+        return await run_now(self._store, self._hooks, schedule_id, idempotency_key=key, by=by)
+
+    async def backfill(
+        self,
+        schedule_id: str,
+        after_ms: int,
+        until_ms: int,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        by: str = "",
+    ) -> Backfilled:
+        """Make up for the ticks of ``after_ms < tick <= until_ms`` that did not run, at most 1,000."""
+        return await backfill(
+            self._store, self._hooks, schedule_id, after_ms, until_ms, dry_run=dry_run, force=force, by=by
+        )
 
     async def events(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> EventPage:
         """A page of what became of a schedule's ticks, newest first."""
         return await self._store.events.list(schedule_id, limit=limit, cursor=cursor)
+
+    async def gaps(self, schedule_id: str) -> Sequence[Gap]:
+        """The ranges of ticks that did not run, oldest first."""
+        return await self._store.backfills.gaps(schedule_id)
+
+    async def manual_runs(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> ManualRunPage:
+        """A page of what was asked for by hand, newest first."""
+        return await self._store.runs.list(schedule_id, limit=limit, cursor=cursor)
+
+    async def changes(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> ChangePage:
+        """A page of who changed what, newest first."""
+        return await self._store.changes.list(schedule_id, limit=limit, cursor=cursor)

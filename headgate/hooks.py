@@ -18,7 +18,7 @@ import msgspec
 from headgate.errors import HeadgateError, HookFailed, SkipTick
 from headgate.jsontext import canonical
 from headgate.log import log_event, where_raised
-from headgate.models import Decision, Enqueued, Outcome, Reason, Schedule, check_headers
+from headgate.models import Backfilled, Decision, Enqueued, Outcome, Reason, Schedule, check_headers
 from headgate.names import fingerprint, tick_job_id
 from headgate.store import Store
 from headgate.store.ticks import PlannedFire
@@ -31,6 +31,7 @@ class Trigger(StrEnum):
 
     TICK = "tick"
     MANUAL = "manual"
+    BACKFILL = "backfill"
 
 
 class Enqueueing(msgspec.Struct, kw_only=True):
@@ -160,7 +161,9 @@ class HookedBatch:
         await self._hooks.tell(told)
 
 
-async def run_now(store: Store, hooks: Hooks, schedule_id: str, *, idempotency_key: str | None) -> Enqueued:
+async def run_now(
+    store: Store, hooks: Hooks, schedule_id: str, *, idempotency_key: str | None, by: str = ""
+) -> Enqueued:
     """Queue one extra job of a schedule, past the hooks; see `headgate.store.producer.Producer.run_now`.
 
     Raises:
@@ -168,7 +171,7 @@ async def run_now(store: Store, hooks: Hooks, schedule_id: str, *, idempotency_k
         HookFailed: a before-hook raised, or took too long.
     """
     if not hooks:
-        return await store.producer.run_now(schedule_id, idempotency_key=idempotency_key)
+        return await store.producer.run_now(schedule_id, idempotency_key=idempotency_key, by=by)
     schedule = await store.schedules.get(schedule_id)
     job = Enqueueing(
         schedule=schedule,
@@ -177,30 +180,54 @@ async def run_now(store: Store, hooks: Hooks, schedule_id: str, *, idempotency_k
         job_id=None,
         attempt=1,
         payload=schedule.payload,
-        headers={},
+        headers=dict(schedule.headers),
     )
     [decision] = await hooks.decide([job])
     if decision.word == "skip":
         raise SkipTick(f"a hook skipped this run of schedule {schedule_id}")
     if decision.word == "fail":
         raise HookFailed(f"a hook failed at this run of schedule {schedule_id}")
-    enqueued = await store.producer.run_now(schedule_id, idempotency_key=idempotency_key, decision=decision)
-    if not enqueued.replayed:
+    enqueued = await store.producer.run_now(schedule_id, idempotency_key=idempotency_key, by=by, decision=decision)
+    if not (enqueued.replayed or enqueued.duplicate):
         job.job_id = enqueued.job_id
         await hooks.tell([(job, Outcome.ENQUEUED, Reason.ACCEPTED)])
     return enqueued
 
 
-def _enqueueing(schedule: Schedule, tick_ms: int) -> Enqueueing:
+async def backfill(
+    store: Store,
+    hooks: Hooks,
+    schedule_id: str,
+    after_ms: int,
+    until_ms: int,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+    by: str = "",
+) -> Backfilled:
+    """Make up for ticks of the past, past the hooks; see `headgate.store.backfills.Backfills.run`.
+
+    A tick that a before-hook skips or fails ends it there, and stays in its gap.
+    """
+
+    async def decide(schedule: Schedule, ticks: Sequence[int]) -> Sequence[Decision]:
+        return await hooks.decide([_enqueueing(schedule, tick, Trigger.BACKFILL) for tick in ticks])
+
+    return await store.backfills.run(
+        schedule_id, after_ms, until_ms, dry_run=dry_run, force=force, by=by, decide=decide if hooks else None
+    )
+
+
+def _enqueueing(schedule: Schedule, tick_ms: int, trigger: Trigger = Trigger.TICK) -> Enqueueing:
     failure = schedule.failure
     return Enqueueing(
         schedule=schedule,
         tick_ms=tick_ms,
-        trigger=Trigger.TICK,
+        trigger=trigger,
         job_id=tick_job_id(schedule.id, tick_ms),
         attempt=failure.attempts + 1 if failure and failure.tick_ms == tick_ms else 1,
         payload=schedule.payload,
-        headers={},
+        headers=dict(schedule.headers),
     )
 
 

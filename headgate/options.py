@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from headgate.models import MissedPolicy
+from headgate.models import MissedPolicy, Overlap
 
 
 class ContentOptions(TypedDict, total=False):
@@ -35,3 +35,14 @@ class ScheduleOptions(ContentOptions, total=False):
     payload: Any
     on_missed: MissedPolicy | Literal["skip", "run_once", "backfill"]
     backfill_limit: int
+    description: str
+    labels: dict[str, str]
+    overlap: Overlap | Literal["allow", "skip"]
+    max_lateness_ms: int | None
+    starts_at_ms: int | None
+    ends_at_ms: int | None
+    jitter_ms: int
+    unique_key: str | None
+    headers: dict[str, str]
+    deadline_ms: int | None
+    owner: str

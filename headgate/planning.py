@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from headgate.errors import InvalidSpec
-from headgate.missed import Plan, plan_due, plan_unwritten
+from headgate.missed import Plan, plan_catch_up, plan_due, plan_unwritten
 from headgate.models import MissedPolicy, Reason
 from headgate.settings import MAX_BACKFILL, MAX_CALL_BYTES, MAX_CALL_TICKS
-from headgate.spec import Spec, parse_spec
+from headgate.spec import Spec, bounded, parse_spec
 from headgate.store.ticks import DuePage, DueRow, PlannedFire, Unrecorded
 
 
@@ -29,7 +29,7 @@ class Sweep:
         self.due_next_ms = page.due_next_ms
         self._page = page
         self._unrecorded = unrecorded
-        self._plans: dict[tuple[str, str, str, int | None], Plan] = {}
+        self._plans: dict[tuple[str | int | None, ...], Plan] = {}
 
     def batches(self) -> Iterator[list[PlannedFire]]:
         """Plan as the batches are taken, each at most 200 ticks and 1 MiB of payload, or one job."""
@@ -68,7 +68,7 @@ class Sweep:
                 self.empty.append((row, plan.next_run_ms))
 
     def _plan(self, row: DueRow) -> Plan:
-        spec = parse_spec(row.spec)
+        spec = bounded(parse_spec(row.spec), _number(row.starts_at_ms), _number(row.ends_at_ms))
         anchor_ms, payload_bytes, backfill_limit = int(row.anchor_ms), int(row.payload_bytes), int(row.backfill_limit)
         if payload_bytes < 0 or not 1 <= backfill_limit <= MAX_BACKFILL:
             raise ValueError
@@ -79,7 +79,9 @@ class Sweep:
         room = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, payload_bytes)))
         if row.on_missed == MissedPolicy.BACKFILL and room < MAX_CALL_TICKS:
             return self._due_plan(spec, row, first_ms, room)
-        key = (row.spec, row.on_missed, row.backfill_limit, first_ms)
+        if row.catch_up_ms and first_ms is not None and first_ms <= (until_ms := int(row.catch_up_ms)):
+            return plan_catch_up(spec, first_ms, min(until_ms, self._page.now_ms), room)
+        key = (row.spec, row.starts_at_ms, row.ends_at_ms, row.on_missed, row.backfill_limit, first_ms)
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._due_plan(spec, row, first_ms, MAX_CALL_TICKS)
@@ -92,3 +94,7 @@ class Sweep:
     def _expect(self, next_run_ms: int | None) -> None:
         if next_run_ms is not None and (self.due_next_ms is None or next_run_ms < self.due_next_ms):
             self.due_next_ms = next_run_ms
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text else None

@@ -15,7 +15,16 @@ from typing import Final
 
 import anyio
 
-from headgate.errors import HeadgateError, LeaseLost, StoreError
+from headgate.errors import (
+    Conflict,
+    HeadgateError,
+    InvalidSpec,
+    LeaseLost,
+    NotFound,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
 from headgate.heart import Heart
 from headgate.hooks import HookedBatch, Hooks
 from headgate.log import log_event, where_raised
@@ -23,6 +32,7 @@ from headgate.pacing import Backoff, Wakeup
 from headgate.planning import Sweep
 from headgate.settings import MAX_PAGE
 from headgate.store import Store
+from headgate.store.control import BY_ITSELF
 from headgate.store.ticks import DuePage, PlannedFire, Unrecorded
 from headgate.store.wakeups import Wakeups
 
@@ -89,7 +99,7 @@ class Scheduler:
         sweep = Sweep(page, self._unrecorded)
         failures = await self._fire_all(token, sweep.batches(), page.now_ms)
         failures += await self._fire_none(token, page, sweep)
-        if page.full:
+        if await self._resume(token, page) or page.full:
             return 0.0
         self._unrecorded.clear()  # all that is due was decided; the rest was deleted meanwhile
         seconds = math.inf if sweep.due_next_ms is None else (sweep.due_next_ms - page.now_ms) / 1000
@@ -185,6 +195,24 @@ class Scheduler:
             self._check_trust()
             await self._store.ticks.reanchor(token, row, page.now_ms, next_run_ms)
         return len(sweep.unplannable)
+
+    async def _resume(self, token: str, page: DuePage) -> int:
+        """Let schedules go on whose pause was to end by now; how many did."""
+        resumed = 0
+        for schedule_id in page.resumable:
+            self._check_trust()
+            try:
+                await self._store.control.resume(schedule_id, by=BY_ITSELF, token=token)
+            except (NotFound, Conflict):  # somebody resumed or deleted it meanwhile
+                continue
+            except (InvalidSpec, StoreError) as error:
+                if isinstance(error, StoreUnavailable | StoreFull):
+                    raise
+                log_event(logging.ERROR, "schedule.not_resumed", schedule=schedule_id, code=error.code)
+                continue
+            resumed += 1
+            log_event(logging.INFO, "schedule.resumed", schedule=schedule_id)
+        return resumed
 
     def _check_trust(self) -> None:
         if not self.duty.trusted:

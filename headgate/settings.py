@@ -33,6 +33,16 @@ MAX_EVENTS: Final = 100
 MAX_GAPS: Final = 100
 MAX_OUTCOMES: Final = 30
 MAX_MANUAL: Final = 100
+MAX_CHANGES: Final = 50
+MAX_LABELS: Final = 16
+MAX_LABEL: Final = 63
+MAX_TEXT: Final = 1_000
+"""Characters of a description, a reason or a note."""
+MAX_WHO: Final = 200
+MAX_EXAMINED: Final = 1_000
+"""Entries that one page of a filtered list looks at."""
+MAX_RANGE: Final = 1_000
+"""Ticks that one range backfill enqueues or lists."""
 MAX_SWEEP: Final = 1_000
 MAX_SETTING_MS: Final = 100 * 366 * 86_400_000
 
@@ -47,7 +57,6 @@ MAX_BATCH_BYTES: Final = 2_097_152
 """Payload bytes in one request of several jobs."""
 MAX_UNIQUE_KEY_BYTES: Final = 255
 MAX_HEADERS: Final = 64
-MAX_NOTE: Final = 1_000
 MAX_QUEUE_LIMIT: Final = 1_000_000_000
 
 IDEMPOTENCY_MS: Final = 86_400_000

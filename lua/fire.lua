@@ -34,7 +34,7 @@ end
 
 -- Rarely anything fails; while something does, every schedule that fires is taken off that list, its record asked or not.
 local failing_any = redis.call('ZCARD', key_failing()) > 0
-local FIELDS, due = {'revision', 'next_run_ms', 'last_tick_ms', 'anchor_ms'}, {}
+local FIELDS, due = {'revision', 'next_run_ms', 'last_tick_ms', 'anchor_ms', 'rules'}, {}
 for _, field in ipairs(FAILURE_FIELDS) do FIELDS[#FIELDS + 1] = field end
 for _, field in ipairs(CONTENT_FIELDS) do FIELDS[#FIELDS + 1] = field end
 
@@ -50,9 +50,10 @@ local function read_schedule(at)
   if not as_read(values, ARGV[at + 1]) then return nil end
   local schedule = {
     id = id, next_run = values[2], last_tick = values[3] ~= '' and values[3] or nil, anchor = values[4],
-    failing = values[5] or failing_any, failure = failure_from(values, 5), content = content_from(values, 5 + #FAILURE_FIELDS),
-    marker_ms = ARGV[at + 2],
+    failing = values[6] or failing_any, failure = failure_from(values, 6), content = content_from(values, 6 + #FAILURE_FIELDS),
+    marker_ms = ARGV[at + 2], rules = values[5] == '1' and read_rules(id) or nil,
   }
+  if schedule.rules and schedule.content then schedule.content.headers = schedule.rules.headers end
   schedule.from, schedule.upto = string.match(ARGV[at + 3], '^(%d+),(%d+)$')
   schedule.decisions = {}
   for place = at + 8, at + 3 + 5 * ARGV[at + 7], 5 do
@@ -67,6 +68,7 @@ local function save(schedule)
   local failure, stopped = schedule.failure, schedule.stopped
   redis.call('HSET', key_schedule(schedule.id), 'last_tick_ms', schedule.last_tick or '', 'anchor_ms', schedule.anchor,
     'next_run_ms', schedule.next_run, 'event_seq', failure.seq, 'outcomes', failure.outcomes)
+  if schedule.rules then redis.call('HSET', key_schedule(schedule.id), 'last_job_id', schedule.rules.last_job or '') end
   if stopped then
     look_at(schedule.id, record_failure(schedule.id, failure, stopped.tick, stopped.reason, stopped.silent))
   else

@@ -1,21 +1,44 @@
 #!lua flags=no-writes
 -- list: one page of schedules by id.
 --
--- KEYS     1 namespace root; reads schedules and the records of the page
--- ARGV     1 id after which the page starts ('' = from the first), 2 limit, 3… fields to read, the first being id
--- Returns  {last id of the page ('' = that was the end), row, …}, a row being the values of those fields
+-- KEYS     1 namespace root; reads schedules and the records it looks at
+-- ARGV     1 id after which the page starts ('' = from the first), 2 limit, 3 what ids begin with, 4 most schedules to look
+--          at; filters, '' for none: 5 text that the labels have, 6 '1' or '0': paused, 7 '1' or '0': failing; 8… fields to
+--          read, the first being id
+-- Returns  {last id looked at ('' = that was the end), how many were looked at, row, …}, a row being the values of those fields
 -- Fails    nothing is written
 -- Repeat:  harmless
 
-local from = ARGV[1] == '' and '-' or '(' .. ARGV[1]
-local limit = tonumber(ARGV[2])
-local page = redis.call('ZRANGEBYLEX', key_schedules(), from, '+', 'LIMIT', 0, limit + 1)
-local more = #page > limit
-if more then page[#page] = nil end
-local answer = {more and page[limit] or ''}
-for _, id in ipairs(page) do
-  -- An entry without a record, or with a foreign one, is passed over: a page is as good as its readable rows.
-  local row = redis.pcall('HMGET', key_schedule(id), unpack(ARGV, 3))
-  if not row.err and row[1] then answer[#answer + 1] = row end
+local after, limit, prefix, most = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local label, paused, failing = ARGV[5], ARGV[6], ARGV[7]
+local filtered = label ~= '' or paused ~= '' or failing ~= ''
+local from = prefix ~= '' and '[' .. prefix or '-'
+if after ~= '' and (prefix == '' or string.sub(after, 1, #prefix) == prefix) then from = '(' .. after end
+local upto = prefix ~= '' and '(' .. prefix .. '\255' or '+'
+
+local function passes(id)
+  if not filtered then return true end
+  local found = redis.pcall('HMGET', key_schedule(id), 'labels', 'paused', 'failing_tick_ms')
+  if found.err then return false end
+  return (label == '' or string.find(found[1] or '', label, 1, true))
+    and (paused == '' or (found[2] == '1') == (paused == '1'))
+    and (failing == '' or (found[3] or '') ~= '' == (failing == '1'))
 end
+
+local page = redis.call('ZRANGEBYLEX', key_schedules(), from, upto, 'LIMIT', 0, (filtered and most or limit) + 1)
+local room = filtered and most or limit
+local answer, examined, last = {'', 0}, 0, ''
+for _, id in ipairs(page) do
+  if examined == room or #answer - 2 == limit then
+    answer[1] = last
+    break
+  end
+  examined, last = examined + 1, id
+  if passes(id) then
+    -- An entry without a record, or with a foreign one, is passed over: a page is as good as its readable rows.
+    local row = redis.pcall('HMGET', key_schedule(id), unpack(ARGV, 8))
+    if not row.err and row[1] then answer[#answer + 1] = row end
+  end
+end
+answer[2] = examined
 return answer

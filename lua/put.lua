@@ -3,29 +3,28 @@
 --
 -- KEYS     1 namespace root; touches meta, schedules, due, paused, failing, the schedule's record, events and gaps, wake
 -- ARGV     1 id; 2 revision as read ('' = there was no record); 3 "next_run_ms,last_tick_ms" as read, or 'keep' when the
---          spec stays: then where the schedule stands is left alone, and firing meanwhile is no conflict;
+--          spec and its bounds stay: then where the schedule stands is left alone, and firing meanwhile is no conflict;
 --          4 next_run_ms ('' = no further tick), 5 anchor_ms, 6 paused '1' or '0' (used at creation only);
 --          7 the latest due tick that a changed spec passes, or ''; 8 "from,until" of older ones, or '';
---          9… fields and values of the definition
+--          9 who changes what, as JSON without its first brace; 10… fields and values of the definition
 -- Returns  {'created' | 'updated', fields and values of the record}; {'moved'}: changed since it was read;
 --          {'broken'}: a key has a foreign type. Both did nothing.
 -- Fails    memory: at entry. Every type is checked before the first write, so no later command can fail.
 -- Repeat:  harmless: a second call finds another revision, and its caller finds its own content stored
 -- include: clock
 -- include: digits
--- include: typed
+-- include: standing
+-- include: revision
+-- include: changes
 -- include: events
 -- include: outcomes
 -- include: gaps
 -- include: failure
 
 local id, record = ARGV[1], key_schedule(ARGV[1])
-if not (typed(record, 'hash') and typed(key_schedules(), 'zset') and typed(key_due(), 'zset')
-    and typed(key_paused(), 'zset') and typed(key_failing(), 'zset') and typed(key_meta(), 'hash')
-    and typed(key_events(id), 'list') and typed(key_gaps(id), 'zset')) then
-  return {'broken'}
-end
-local found = redis.call('HMGET', record, 'revision', 'next_run_ms', 'last_tick_ms', 'paused', 'event_seq', 'outcomes', 'anchor_ms')
+if not standing_usable(id) then return {'broken'} end
+local found = redis.call('HMGET', record, 'revision', 'next_run_ms', 'last_tick_ms', 'paused', 'event_seq', 'outcomes', 'anchor_ms',
+  'spec')
 if (found[1] or '') ~= ARGV[2] then return {'moved'} end
 local created, keep = not found[1], ARGV[3] == 'keep'
 if not (created or keep) and (found[2] or '') .. ',' .. (found[3] or '') ~= ARGV[3] then return {'moved'} end
@@ -37,31 +36,33 @@ local seq, letters = tonumber(found[5] or '') and found[5] or newest_event_id(id
 
 redis.call('HSETNX', key_meta(), 'schema_version', '1')
 redis.call('HSETNX', key_meta(), 'created_at_ms', now_text)
--- One counter for the namespace: a record deleted and made again never has a revision that somebody read before.
-local revision = redis.call('HINCRBY', key_meta(), 'revision', 1)
+local revision = next_revision()
 if created then
   redis.call('PERSIST', key_events(id))
   redis.call('PERSIST', key_manual(id))
+  redis.call('PERSIST', key_changes(id))
   -- The instant that it counts from: the caller read store time a moment ago, and a tick may have passed since.
   redis.call('HSET', record, 'id', id, 'created_at_ms', anchor, 'paused', paused, 'last_tick_ms', '')
 end
 if ARGV[7] ~= '' then
   local from, upto = string.match(ARGV[8], '^(%d+),(%d+)$')
   seq, letters = digits(seq + 1), with_outcome(letters, 'skipped')
-  add_gap(id, from or ARGV[7], ARGV[7], 'spec_changed', found[7])
+  add_gap(id, from or ARGV[7], ARGV[7], 'spec_changed', found[7], found[8])
   push_event({
     seq = seq, id = id, tick = ARGV[7], outcome = 'skipped', reason = 'spec_changed', attempts = '1', from = from, upto = upto,
   })
   redis.call('HSET', record, 'last_tick_ms', ARGV[7])
 end
 redis.call('HSET', record, 'revision', revision, 'updated_at_ms', now_text, 'next_run_ms', next_run,
-  'anchor_ms', anchor, 'event_seq', seq, 'outcomes', letters, unpack(ARGV, 9))
+  'anchor_ms', anchor, 'event_seq', seq, 'outcomes', letters, unpack(ARGV, 10))
+if not keep then redis.call('HDEL', record, 'catch_up_ms') end
+push_change(id, revision, ARGV[9])
 clear_failure(id)
 redis.call('ZADD', key_schedules(), 0, id)
 if paused == '1' then
   redis.call('ZADD', key_paused(), 'NX', now_text, id)
 else
-  redis.call('ZADD', key_due(), next_run == '' and '+inf' or next_run, id)
+  stand_in_due(id, next_run)
   redis.call('PUBLISH', key_wake(), 'schedule')
 end
 return {created and 'created' or 'updated', redis.call('HGETALL', record)}

@@ -11,9 +11,18 @@ from typing import Any
 import msgspec
 
 from headgate.errors import InvalidRequest
-from headgate.models.jobs import JobOptions
-from headgate.models.rules import check_range
-from headgate.settings import MAX_BACKFILL
+from headgate.models.jobs import JobOptions, check_headers
+from headgate.models.rules import check_range, check_text
+from headgate.names import check_unique_key
+from headgate.settings import (
+    MAX_BACKFILL,
+    MAX_DURATION_MS,
+    MAX_INSTANT_MS,
+    MAX_LABEL,
+    MAX_LABELS,
+    MAX_TEXT,
+    MAX_WHO,
+)
 
 
 class MissedPolicy(StrEnum):
@@ -46,6 +55,14 @@ class Reason(StrEnum):
     """The tick identity was used before, with other content."""
     BACKPRESSURE = "backpressure"
     """The queue has as many unfinished jobs as it may."""
+    UNIQUE_KEY = "unique_key"
+    """Another job holds the schedule's unique key."""
+    OVERLAP = "overlap"
+    """The run before it is not over."""
+    TOO_LATE = "too_late"
+    """The tick is older than its `max_lateness_ms`, or its deadline has passed."""
+    PAUSED = "paused"
+    """It came while the schedule was paused."""
     QUARANTINED = "quarantined"
     SPEC_CHANGED = "spec_changed"
     HOOK_SKIPPED = "hook_skipped"
@@ -59,6 +76,26 @@ class Reason(StrEnum):
     """A key of this tick holds what Headgate did not write there."""
 
 
+class Overlap(StrEnum):
+    """What becomes of a tick while the run before it is not over."""
+
+    ALLOW = "allow"
+    """It becomes a job as ever."""
+    SKIP = "skip"
+    """It makes no job: ``deduplicated/overlap``, naming the run that is not over."""
+
+
+class MissedTicks(StrEnum):
+    """What a resume does about the ticks of the pause."""
+
+    NONE = "none"
+    """None of them fires: they are recorded as a range."""
+    RUN_ONCE = "run_once"
+    """The latest one fires."""
+    BACKFILL = "backfill"
+    """The `backfill_limit` latest ones fire."""
+
+
 class ScheduleDefinition(JobOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What its owner says about a schedule; where the schedule stands is not part of it.
 
@@ -66,11 +103,34 @@ class ScheduleDefinition(JobOptions, frozen=True, kw_only=True, forbid_unknown_f
         spec: when, see `headgate.spec`.
         on_missed: what becomes of missed ticks.
         backfill_limit: 1 to 1000; how many of the latest due ticks `backfill` fires.
+        description: for people, up to 1,000 characters.
+        labels: up to 16 pairs to find it by; names and values of up to 63 characters.
+        overlap: what becomes of a tick while the run before it is not over.
+        max_lateness_ms: a tick that is older makes no job, ``skipped/too_late``; a duration, None for never.
+        starts_at_ms: no tick before this instant.
+        ends_at_ms: no tick after this instant; then the schedule is finished.
+        jitter_ms: a tick's job may run up to so much later, always the same for one tick and never as late as the next
+            tick; a duration, shorter than the interval.
+        unique_key: while an unfinished job holds it, a tick makes no job, ``deduplicated/unique_key``.
+        headers: text by name, for the actor's context.
+        deadline_ms: how long after its tick a job is worth running, a duration; then it is archived.
+        owner: who declares the schedule; a reconciliation removes only what its own owner declared.
     """
 
     spec: str
     on_missed: MissedPolicy = MissedPolicy.SKIP
     backfill_limit: int = 100
+    description: str = ""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    overlap: Overlap = Overlap.ALLOW
+    max_lateness_ms: int | None = None
+    starts_at_ms: int | None = None
+    ends_at_ms: int | None = None
+    jitter_ms: int = 0
+    unique_key: str | None = None
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    deadline_ms: int | None = None
+    owner: str = ""
 
     def check(self) -> None:
         """Raise `InvalidRequest` for the first value that breaks its rule; the spec has a checker of its own."""
@@ -78,6 +138,48 @@ class ScheduleDefinition(JobOptions, frozen=True, kw_only=True, forbid_unknown_f
         if self.on_missed not in tuple(MissedPolicy):
             raise InvalidRequest(f"on_missed must be one of {', '.join(MissedPolicy)}", field="on_missed")
         check_range("backfill_limit", self.backfill_limit, 1, MAX_BACKFILL)
+        check_text("description", self.description, MAX_TEXT)
+        check_text("owner", self.owner, MAX_WHO)
+        check_labels(self.labels)
+        check_headers(self.headers)
+        if self.unique_key is not None:
+            check_unique_key(self.unique_key)
+        self._check_overlap()
+        self._check_times()
+
+    def _check_overlap(self) -> None:
+        if self.overlap not in tuple(Overlap):
+            raise InvalidRequest(f"overlap must be one of {', '.join(Overlap)}", field="overlap")
+        if self.overlap is Overlap.SKIP and self.on_missed is MissedPolicy.BACKFILL:
+            raise InvalidRequest(
+                "overlap skip excludes on_missed backfill: of several ticks at once only the first would run",
+                field="overlap",
+            )
+
+    def _check_times(self) -> None:
+        check_range("jitter_ms", self.jitter_ms, 0, MAX_DURATION_MS)
+        for field, least in (("max_lateness_ms", 1), ("deadline_ms", 1)):
+            if (value := getattr(self, field)) is not None:
+                check_range(field, value, least, MAX_DURATION_MS)
+        for field in ("starts_at_ms", "ends_at_ms"):
+            if (value := getattr(self, field)) is not None:
+                check_range(field, value, 0, MAX_INSTANT_MS)
+        if self.starts_at_ms is not None and self.ends_at_ms is not None and self.ends_at_ms < self.starts_at_ms:
+            raise InvalidRequest(
+                f"ends_at_ms {self.ends_at_ms} is before starts_at_ms {self.starts_at_ms}", field="ends_at_ms"
+            )
+
+
+def check_labels(labels: Any) -> None:
+    """Raise `InvalidRequest` unless these are at most 16 pairs of text, names and values of 1 to 63 characters."""
+    if not isinstance(labels, dict) or len(labels) > MAX_LABELS:
+        raise InvalidRequest(f"labels must be at most {MAX_LABELS} pairs of text", field="labels")
+    for pair in labels.items():
+        for text in pair:
+            if not isinstance(text, str) or not 1 <= len(text) <= MAX_LABEL or not text.isprintable():
+                raise InvalidRequest(
+                    f"labels must have names and values of 1 to {MAX_LABEL} printable characters", field="labels"
+                )
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,12 +192,30 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     retry_at_ms: int
 
 
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a schedule does not fire.
+
+    Attributes:
+        reason: as given, or null.
+        by: who, as given, or null.
+        since_ms: when it was paused.
+        until_ms: when it resumes by itself; null for never.
+    """
+
+    reason: str | None
+    by: str | None
+    since_ms: int | None
+    until_ms: int | None
+
+
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """The durable record, as stored.
 
     Attributes:
         payload: absent in lists, which carry `payload_bytes` only.
         revision: moves with every write of the definition, never by firing.
+        paused: it does not fire; `pause` says why.
+        finished: it is not paused and has no further tick.
         next_run_ms: the next tick to be looked at; null when paused or when the spec has no further tick.
         anchor_ms: the last tick passed, or the instant of creation or of a changed spec.
         last_tick_ms: the last tick decided; at or before it everything ran unless a gap says otherwise.
@@ -116,10 +236,23 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     retention_ms: int
     on_missed: MissedPolicy
     backfill_limit: int
+    description: str
+    labels: dict[str, str]
+    overlap: Overlap
+    max_lateness_ms: int | None
+    starts_at_ms: int | None
+    ends_at_ms: int | None
+    jitter_ms: int
+    unique_key: str | None
+    headers: dict[str, str]
+    deadline_ms: int | None
+    owner: str
     revision: int
     created_at_ms: int
     updated_at_ms: int
     paused: bool
+    pause: Pause | None
+    finished: bool
     next_run_ms: int | None
     anchor_ms: int
     last_tick_ms: int | None

@@ -22,6 +22,7 @@ PATTERNS: Final = {
     "schedules": "schedules",  # zset, record: every id, score 0
     "due": "due",  # zset, record: id -> when it is to be looked at
     "paused": "paused",  # zset, record: id -> since
+    "resumes": "resumes",  # zset, record: paused id -> when it resumes by itself
     "failing": "failing",  # zset, record: id -> the overdue tick
     "duty": "duty:%s",  # string, lease: the token of the holder
     "epoch": "duty:%s:epoch",  # string, record: leases granted so far
@@ -29,6 +30,7 @@ PATTERNS: Final = {
     "events": "events:%s",  # list, history: newest 100 events, newest first
     "gaps": "gaps:%s",  # zset, record: ranges that did not run, newest 100
     "manual": "manual:%s",  # list, history: newest 100 manual runs
+    "changes": "changes:%s",  # list, history: newest 50 changes of the schedule
     "job": "job:%s",  # hash, record: one job
     "queues": "queues",  # zset, record: every queue that was used, score 0
     "queue": "queue:%s",  # hash, record: limits, pause and tokens of a queue

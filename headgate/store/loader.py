@@ -31,6 +31,7 @@ _CONSTANTS: Final = {
     "MAX_GAPS": settings.MAX_GAPS,
     "MAX_OUTCOMES": settings.MAX_OUTCOMES,
     "MAX_MANUAL": settings.MAX_MANUAL,
+    "MAX_CHANGES": settings.MAX_CHANGES,
     "IDEMPOTENCY_MS": settings.IDEMPOTENCY_MS,
     "RETRY_MIN_MS": settings.RETRY_MIN_MS,
     "RETRY_MAX_MS": settings.RETRY_MAX_MS,

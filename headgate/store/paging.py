@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from headgate.errors import InvalidCursor, InvalidRequest
 
@@ -36,3 +38,31 @@ def read_cursor(scope: str, cursor: str) -> str:
     if found != scope or not separator or not position or write_cursor(found, position) != cursor:
         raise InvalidCursor("cursor is not one that this list gave out")
     return position
+
+
+_Entry = TypeVar("_Entry")
+
+
+def page_of(
+    entries: Sequence[_Entry], scope: str, cursor: str | None, limit: int, *, name: Callable[[_Entry], str]
+) -> tuple[list[_Entry], str | None]:
+    """A page of a short list that grows at its head, and the cursor that continues it.
+
+    Args:
+        entries: all that is kept, newest first.
+        scope: which list.
+        cursor: where the page before ended; an entry that is not kept any more ends the list.
+        limit: most entries of the page.
+        name: what an entry is known by in a cursor, in ASCII.
+
+    Raises:
+        InvalidCursor: the cursor is not of this list.
+    """
+    names = [name(entry) for entry in entries]
+    start = 0
+    if cursor is not None:
+        last = read_cursor(scope, cursor)
+        start = names.index(last) + 1 if last in names else len(entries)
+    page = list(entries[start : start + limit])
+    more = start + limit < len(entries)
+    return page, write_cursor(scope, names[start + limit - 1]) if more else None

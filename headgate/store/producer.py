@@ -20,9 +20,9 @@ from headgate.errors import (
     TooLarge,
 )
 from headgate.jsontext import canonical
-from headgate.models import Decision, Enqueued, JobRequest
+from headgate.models import Decision, Enqueued, JobRequest, check_text
 from headgate.names import check_idempotency_key, check_schedule_id, fingerprint
-from headgate.settings import MAX_BATCH, MAX_BATCH_BYTES
+from headgate.settings import MAX_BATCH, MAX_BATCH_BYTES, MAX_WHO
 from headgate.store.scripts import Scripts
 
 _CONTENT: Final = ("kind", "queue", "priority", "max_attempts", "timeout_ms", "retention_ms")
@@ -68,11 +68,11 @@ class Producer:
         return await self._enqueue(requests, idempotency_key, many=True)
 
     async def run_now(
-        self, schedule_id: str, *, idempotency_key: str | None, decision: Decision | None = None
+        self, schedule_id: str, *, idempotency_key: str | None, by: str = "", decision: Decision | None = None
     ) -> Enqueued:
         """Queue one extra job of a schedule at once; atomic, and for 24 h once per key. The schedule stays as it is.
 
-        With a `decision`, the job has the content that hooks gave it.
+        With a `decision`, the job has the content that hooks gave it. `by` is who asks, for the list of runs by hand.
 
         Raises:
             InvalidRequest: the id or the key breaks its rule.
@@ -84,9 +84,11 @@ class Producer:
         """
         check_schedule_id(schedule_id)
         key = check_idempotency_key(idempotency_key)
+        check_text("by", by, MAX_WHO)
+        who = json.dumps(by or None, ensure_ascii=False)
         final = (decision.payload, decision.fingerprint, decision.headers) if decision else ()
         request = fingerprint("run", schedule_id)
-        word, *rest = await self._scripts.call("run_now", schedule_id, key, request, _new_id(), *final)
+        word, *rest = await self._scripts.call("run_now", schedule_id, key, request, _new_id(), who, *final)
         if word == "missing":
             raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
         if word == "refused":

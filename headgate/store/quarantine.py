@@ -11,7 +11,7 @@ from headgate.jsontext import canonical
 from headgate.models import Quarantine as Entry
 from headgate.models import QuarantinePage
 from headgate.names import check_fingerprint
-from headgate.settings import MAX_NOTE, MAX_PAGE
+from headgate.settings import MAX_PAGE, MAX_TEXT
 from headgate.store.paging import check_limit, read_cursor, write_cursor
 from headgate.store.scripts import Scripts
 
@@ -44,8 +44,8 @@ class Quarantine:
             InvalidRequest: the fingerprint or the note breaks its rule.
         """
         check_fingerprint(fingerprint)
-        if len(note) > MAX_NOTE:
-            raise InvalidRequest(f"note must be text of at most {MAX_NOTE} characters", field="note")
+        if len(note) > MAX_TEXT:
+            raise InvalidRequest(f"note must be text of at most {MAX_TEXT} characters", field="note")
         return bool(await self._scripts.call("quarantine_add", fingerprint, canonical(note, field="note"), "operator"))
 
     async def release(self, fingerprint: str) -> int:

@@ -17,7 +17,16 @@ _PLAIN_FIELDS: Final = (
     *("id", "kind", "spec", "payload_bytes", "fingerprint", "queue", "priority", "max_attempts", "timeout_ms"),
     *("retention_ms", "on_missed", "backfill_limit", "revision", "created_at_ms", "updated_at_ms"),
     *("next_run_ms", "anchor_ms", "last_tick_ms"),
+    *("max_lateness_ms", "starts_at_ms", "ends_at_ms", "unique_key", "deadline_ms"),
 )
+_DEFAULTED_FIELDS: Final = {"description": "", "overlap": "allow", "jitter_ms": "0", "owner": "", "outcomes": ""}
+_MAP_FIELDS: Final = ("labels", "headers")
+_PAUSE_FIELDS: Final = {
+    "reason": "pause_reason",
+    "by": "paused_by",
+    "since_ms": "paused_at_ms",
+    "until_ms": "paused_until_ms",
+}
 _FAILURE_FIELDS: Final = {
     "tick_ms": "failing_tick_ms",
     "reason": "failing_reason",
@@ -25,7 +34,10 @@ _FAILURE_FIELDS: Final = {
     "since_ms": "failing_since_ms",
     "retry_at_ms": "retry_at_ms",
 }
-SCHEDULE_FIELDS: Final = (*_PLAIN_FIELDS, "paused", "outcomes", *_FAILURE_FIELDS.values())
+SCHEDULE_FIELDS: Final = (
+    *(*_PLAIN_FIELDS, "paused", *_DEFAULTED_FIELDS, *_MAP_FIELDS),
+    *(*_PAUSE_FIELDS.values(), *_FAILURE_FIELDS.values()),
+)
 JOB_FIELDS: Final = (
     *("id", "kind", "queue", "state", "priority", "attempt", "crash_attempt", "max_attempts", "timeout_ms"),
     *("retention_ms", "fingerprint", "enqueued_at_ms", "available_at_ms", "deadline_ms", "unique_key"),
@@ -46,11 +58,21 @@ def schedule_from(record: Mapping[str, str | None]) -> Schedule:
         StoreError: the record is not what Headgate writes.
     """
     values: dict[str, Any] = {name: record.get(name) or None for name in _PLAIN_FIELDS}
-    values["outcomes"] = record.get("outcomes") or ""
-    values["paused"] = record.get("paused") == "1"
+    values |= {name: record.get(name) or default for name, default in _DEFAULTED_FIELDS.items()}
+    values |= {name: _map(record.get(name)) for name in _MAP_FIELDS}
+    paused = values["paused"] = record.get("paused") == "1"
+    values["pause"] = {name: record.get(field) or None for name, field in _PAUSE_FIELDS.items()} if paused else None
+    values["finished"] = not paused and not values["next_run_ms"]
     failing = bool(record.get("failing_tick_ms"))
     values["failure"] = {name: record.get(field) for name, field in _FAILURE_FIELDS.items()} if failing else None
     return _with_payload(values, Schedule, record.get("payload"))
+
+
+def _map(text: str | None) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(text or "{}", type=dict[str, str])
+    except msgspec.MsgspecError:
+        raise StoreError("a stored schedule has a field that headgate did not write") from None
 
 
 def job_from(record: Mapping[str, str | None]) -> Job:

@@ -8,6 +8,9 @@ from redis.asyncio import Redis
 
 from headgate.settings import Settings
 from headgate.store.attempts import Attempts
+from headgate.store.backfills import Backfills
+from headgate.store.changes import Changes
+from headgate.store.control import Control
 from headgate.store.events import Events
 from headgate.store.jobs import Jobs
 from headgate.store.keys import Keys
@@ -16,6 +19,7 @@ from headgate.store.producer import Producer
 from headgate.store.quarantine import Quarantine
 from headgate.store.queues import Queues
 from headgate.store.reclaims import Reclaims
+from headgate.store.runs import Runs
 from headgate.store.schedules import Schedules
 from headgate.store.scripts import Scripts
 from headgate.store.ticks import Ticks
@@ -48,6 +52,10 @@ class Store:
         scripts = Scripts(client, self.keys, timeout_ms=self.settings.call_timeout_ms, pieces=pieces)
         self.schedules = Schedules(scripts, history_ms=self.settings.history_retention_ms)
         self.ticks = Ticks(scripts)
+        self.control = Control(scripts)
+        self.backfills = Backfills(scripts)
+        self.changes = Changes(scripts)
+        self.runs = Runs(scripts)
         self.events = Events(scripts)
         self.producer = Producer(scripts)
         self.jobs = Jobs(scripts, self.events)

@@ -26,6 +26,9 @@ class DueRow(NamedTuple):
     last_tick_ms: str
     revision: str
     payload_bytes: str
+    starts_at_ms: str = ""
+    ends_at_ms: str = ""
+    catch_up_ms: str = ""
 
     @property
     def as_read(self) -> str:
@@ -42,6 +45,7 @@ class DuePage(msgspec.Struct, frozen=True):
         unreadable: ids whose record holds a foreign type; they were put off by a minute.
         rows: the due schedules, oldest first.
         full: as many entries were looked at as were asked for: more may be due.
+        resumable: ids of paused schedules that resume by themselves now.
     """
 
     now_ms: int
@@ -49,6 +53,7 @@ class DuePage(msgspec.Struct, frozen=True):
     unreadable: list[str]
     rows: list[DueRow]
     full: bool = False
+    resumable: list[str] = []
 
 
 class Unrecorded(NamedTuple):
@@ -82,13 +87,14 @@ class Ticks:
         """
         now, word, *found = await self._scripts.call("due", token, limit)
         check_lease(word)
-        upcoming, unreadable, rows, looked_at = found
+        upcoming, unreadable, rows, looked_at, resumable = found
         return DuePage(
             now_ms=int(now),
             due_next_ms=int(upcoming) if upcoming else None,
             unreadable=unreadable,
             rows=[DueRow(*row) for row in rows],
             full=looked_at >= limit,
+            resumable=resumable,
         )
 
     async def fire(self, token: str, batch: Sequence[PlannedFire]) -> list[str]:

@@ -1,5 +1,6 @@
 -- enqueue_tick: the job of a tick, exactly once.
 -- include: entry
+-- include: rules
 
 local marker_made = nil
 
@@ -27,6 +28,27 @@ local function after_hooks(content, decision)
   return final
 end
 
+-- Why a tick that is new makes no job, if so: outcome, reason and the job that stands in the way. What is queued already is
+-- not asked: it needs no room, and would stand in its own way.
+local function refused(schedule, tick, job_id, entrance)
+  local rules = schedule.rules
+  if entrance.room >= 1 and not rules then return nil end
+  if redis.call('EXISTS', key_tick(schedule.id, tick), key_job(job_id)) > 0 then return nil end
+  if rules then
+    if too_late(rules, tick) then return 'skipped', 'too_late' end
+    local other, why = in_the_way(rules)
+    if other then return 'deduplicated', why, other end
+  end
+  if entrance.room < 1 then return 'failed', 'backpressure' end
+end
+
+local function options_for(schedule, tick)
+  local rules = schedule.rules
+  if not rules then return {} end
+  local jitter = jitter_of(rules, schedule.id, tick, schedule.following)
+  return options_of(rules, tick, jitter and tick + jitter)
+end
+
 local function enqueue(schedule, tick, job_id)
   local content, decision = schedule.content, schedule.decisions[tick]
   if not (content and valid_priority(content)) then return 'failed', 'invalid_request' end
@@ -36,14 +58,13 @@ local function enqueue(schedule, tick, job_id)
   if barred(content.fingerprint) then return 'skipped', 'quarantined' end
   local entrance = entrance_of(content.queue)
   if not entrance.usable then return 'failed', 'store_error' end
-  -- A full queue refuses what would be new to it; what it has already needs no room.
-  if entrance.room < 1 and redis.call('EXISTS', key_tick(schedule.id, tick), key_job(job_id)) == 0 then
-    return 'failed', 'backpressure'
-  end
+  local outcome, reason, other = refused(schedule, tick, job_id, entrance)
+  if outcome then return outcome, reason, other end
   local before = queued_before(schedule, tick, job_id)
   if before then return before == 'replayed' and 'enqueued' or 'deduplicated', before, job_id end
-  enter_queue(job_id, content, {}, schedule.id, tick, '')
+  enter_queue(job_id, content, options_for(schedule, tick), schedule.id, tick, '')
   entrance.room = entrance.room - 1
+  if schedule.rules then schedule.rules.last_job = job_id end
   return 'enqueued', 'accepted', job_id
 end
 

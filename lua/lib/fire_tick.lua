@@ -9,11 +9,12 @@
 -- Gaps first: writing one again changes nothing, a second event would.
 local function record(schedule, tick, outcome, reason, job_id)
   local before, from, upto = schedule.anchor, schedule.from, schedule.upto
+  local spec = (from or outcome == 'skipped') and redis.call('HGET', key_schedule(schedule.id), 'spec') or ''
   if from then
-    add_gap(schedule.id, from, upto, 'discarded', before)
+    add_gap(schedule.id, from, upto, 'discarded', before, spec)
     before = upto
   end
-  if outcome == 'skipped' then add_gap(schedule.id, tick, tick, reason, before) end
+  if outcome == 'skipped' then add_gap(schedule.id, tick, tick, reason, before, spec) end
   local attempts, since = attempts_before(schedule.failure, tick)
   push_event({
     seq = digits(schedule.failure.seq + 1), id = schedule.id, tick = tick, outcome = outcome, reason = reason,
@@ -43,6 +44,7 @@ end
 
 -- Returns what became of the tick, and whether the schedule may go on to its next one.
 local function fire_tick(schedule, tick, next_run)
+  schedule.following = next_run
   local outcome, reason, job_id = decide(schedule, tick)
   if outcome == 'passed' then
     advance(schedule, schedule.last_tick, next_run)

@@ -1,0 +1,94 @@
+"""What is kept of a schedule beside its ticks: ranges that did not run, runs by hand, changes. Frozen, free of I/O.
+
+Every ``…_ms`` is store time in integer milliseconds since the epoch, UTC.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """A range of ticks that did not run; both ends are ticks and belong to it.
+
+    Attributes:
+        reason: ``discarded``, or that of the event: ``paused``, ``spec_changed``, ``quarantined`` …
+        spec: whose ticks they are.
+    """
+
+    from_ms: int
+    until_ms: int
+    reason: str
+    spec: str = ""
+
+
+class ManualRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that was asked for by hand.
+
+    Attributes:
+        trigger: ``manual`` for an extra run, ``backfill`` for a tick that was made up for.
+        outcome: ``enqueued``, or ``deduplicated`` where `job_id` stood in the way.
+        tick_ms: the tick; null for an extra run.
+        by: who asked, or null.
+    """
+
+    schedule_id: str
+    trigger: str
+    job_id: str
+    recorded_at_ms: int
+    outcome: str = "enqueued"
+    tick_ms: int | None = None
+    by: str | None = None
+
+
+class ManualRunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of runs by hand, newest first; `next_cursor` continues it, None at the end of what is kept."""
+
+    runs: list[ManualRun]
+    next_cursor: str | None
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Who changed what of a schedule.
+
+    Attributes:
+        what: ``created``, ``updated``, ``paused``, ``resumed`` or ``deleted``.
+        revision: the one it made.
+        by: who, or null.
+        fields: from what to what, by name; of a payload only that it changed.
+    """
+
+    at_ms: int
+    revision: int
+    what: str
+    by: str | None
+    fields: dict[str, list[Any]] = {}
+
+
+class ChangePage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of changes, newest first; `next_cursor` continues it, None at the end of what is kept."""
+
+    changes: list[Change]
+    next_cursor: str | None
+
+
+class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
+    """What a range backfill did, or would do.
+
+    Attributes:
+        dry_run: nothing was done.
+        ticks: those that became jobs, or would, oldest first.
+        already_ran: ticks of the range that are in no gap.
+        unknown: ticks older than the oldest gap that is kept: nobody knows whether they ran.
+        stopped_by: why it ended early: ``backpressure``, ``quarantined``, ``hook_skipped`` …; null when it did not.
+        more_after_ms: go on with this as `after_ms`; null when the range is done.
+    """
+
+    dry_run: bool
+    ticks: list[int]
+    already_ran: int
+    unknown: int
+    stopped_by: str | None
+    more_after_ms: int | None

@@ -1,0 +1,235 @@
+"""Range backfill: ticks of the past that did not run become jobs, each once, while the gap they lie in shrinks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from headgate.errors import Conflict, InvalidRequest, ScheduleNotFound, StoreError
+from headgate.missed import Plan, marker_life_ms
+from headgate.models import Backfilled, Decision, Gap, Schedule, check_range, check_text
+from headgate.names import check_schedule_id
+from headgate.settings import MAX_CALL_BYTES, MAX_CALL_TICKS, MAX_GAPS, MAX_INSTANT_MS, MAX_RANGE, MAX_WHO
+from headgate.spec import Spec, parse_spec
+from headgate.store.records import pairs, schedule_from
+from headgate.store.scripts import Scripts
+from headgate.store.timing import timing_of
+
+_TRIES: Final = 10
+Decide = Callable[[Schedule, Sequence[int]], Awaitable[Sequence[Decision]]]
+"""What the before-hooks of an application make of ticks; none for none."""
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """Ticks of one gap that follow each other, or of no known one.
+
+    Attributes:
+        stored: the gap as stored; '' for none.
+    """
+
+    gap: Gap
+    stored: str
+    spec: Spec
+    ticks: list[int]
+
+
+class Backfills:
+    """Range backfills in one namespace."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def gaps(self, schedule_id: str) -> list[Gap]:
+        """The ranges of a schedule's ticks that did not run, oldest first: the newest 100.
+
+        Raises:
+            InvalidRequest: the id breaks its rule.
+        """
+        return [gap for gap, _ in await self._gaps(check_schedule_id(schedule_id))]
+
+    async def run(
+        self,
+        schedule_id: str,
+        after_ms: int,
+        until_ms: int,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        by: str = "",
+        decide: Decide | None = None,
+    ) -> Backfilled:
+        """Enqueue the ticks of ``after_ms < tick <= until_ms`` that did not run, oldest first, at most 1,000.
+
+        Each tick's job has the identity it always had to have, so no repeat, race or crash makes a second one. Where
+        the schedule stands does not move. In calls of at most 200 jobs, each atomic.
+
+        Args:
+            schedule_id: which.
+            after_ms: the range begins after this instant.
+            until_ms: the range ends with this instant, which must not be in the future.
+            dry_run: only say what would be done.
+            force: also enqueue ticks of which nobody knows any more whether they ran.
+            by: who asks, for the list of runs by hand.
+            decide: the before-hooks, if any.
+
+        Raises:
+            InvalidRequest: the range is empty, the wrong way round or in the future, or a value breaks its rule.
+            ScheduleNotFound: there is no such schedule.
+            Conflict: others changed its gaps each time.
+        """
+        check_schedule_id(schedule_id)
+        check_text("by", by, MAX_WHO)
+        for name, value in (("after_ms", after_ms), ("until_ms", until_ms)):
+            check_range(name, value, 0, MAX_INSTANT_MS)
+        if until_ms <= after_ms:
+            raise InvalidRequest(f"until_ms {until_ms} is not after after_ms {after_ms}", field="until_ms")
+        now_text, flat = await self._scripts.call("get", schedule_id)
+        if not flat:
+            raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
+        if until_ms > int(now_text):
+            raise InvalidRequest(f"until_ms {until_ms} is in the future", field="until_ms")
+        schedule = schedule_from(pairs(flat))
+        wanted = await self._pieces(schedule, after_ms, until_ms, force=force)
+        done = [tick for piece in wanted.pieces for tick in piece.ticks]
+        stopped_by = None
+        if not dry_run:
+            done, stopped_by = await self._enqueue(schedule, wanted.pieces, by, decide)
+        more_after = done[-1] if done and (wanted.more or stopped_by) else after_ms if stopped_by else None
+        return Backfilled(
+            dry_run=dry_run,
+            ticks=done,
+            already_ran=wanted.already_ran,
+            unknown=wanted.unknown,
+            stopped_by=stopped_by,
+            more_after_ms=more_after,
+        )
+
+    async def _gaps(self, schedule_id: str) -> list[tuple[Gap, str]]:
+        texts: list[str] = await self._scripts.call("kept", "gaps", schedule_id)
+        try:
+            return [(msgspec.json.decode(text, type=Gap), text) for text in texts]
+        except msgspec.MsgspecError:
+            raise StoreError("the gaps hold an entry that headgate did not write") from None
+
+    async def _pieces(self, schedule: Schedule, after_ms: int, until_ms: int, *, force: bool) -> _Wanted:
+        """The ticks of the range that are in gaps, up to 1,000, gap by gap; and how many are in none."""
+        gaps = await self._gaps(schedule.id)
+        # With as many gaps as are kept, older ones may be forgotten.
+        horizon_ms = gaps[0][0].from_ms if len(gaps) >= MAX_GAPS else 0
+        current = timing_of(schedule)
+        pieces: list[_Piece] = []
+        in_gaps = room = 0
+        unknown = current.count(after_ms, min(until_ms, horizon_ms - 1)) if horizon_ms > after_ms else 0
+        if force and unknown:
+            ticks = _first(current, after_ms, min(until_ms, horizon_ms - 1), MAX_RANGE)
+            pieces.append(_Piece(Gap(from_ms=ticks[0], until_ms=ticks[-1], reason=""), "", current, ticks))
+            room = len(ticks)
+        more = force and unknown > room
+        for gap, stored in gaps:
+            first_ms, last_ms = max(after_ms, gap.from_ms - 1), min(until_ms, gap.until_ms)
+            if first_ms >= last_ms:
+                continue
+            spec = _spec_of(gap, current)
+            count = spec.count(first_ms, last_ms)
+            in_gaps += count
+            ticks = [] if more else _first(spec, first_ms, last_ms, MAX_RANGE - room)
+            more = more or len(ticks) < count
+            room += len(ticks)
+            if ticks:
+                pieces.append(_Piece(gap, stored, spec, ticks))
+        passed_ms = min(until_ms, schedule.last_tick_ms or 0)
+        passed = current.count(after_ms, passed_ms) if passed_ms > after_ms else 0
+        return _Wanted(pieces, max(0, passed - in_gaps - unknown), 0 if force else unknown, more)
+
+    async def _enqueue(
+        self, schedule: Schedule, pieces: Sequence[_Piece], by: str, decide: Decide | None
+    ) -> tuple[list[int], str | None]:
+        done: list[int] = []
+        for piece in pieces:
+            enqueued, stopped_by = await self._enqueue_piece(schedule, piece, by, decide)
+            done += enqueued
+            if stopped_by:
+                return done, stopped_by
+        return done, None
+
+    async def _enqueue_piece(
+        self, schedule: Schedule, piece: _Piece, by: str, decide: Decide | None
+    ) -> tuple[list[int], str | None]:
+        """One gap's ticks, some a call; the gap is read again before each, since it shrinks."""
+        size = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, schedule.payload_bytes)))
+        done: list[int] = []
+        for start in range(0, len(piece.ticks), size):
+            ticks = piece.ticks[start : start + size]
+            decisions = await decide(schedule, ticks) if decide else ()
+            results = await self._call(schedule, piece, ticks, by, decisions)
+            for tick, result in zip(ticks, results, strict=False):
+                outcome, _, reason = result.partition("/")
+                if outcome in {"failed", "skipped"}:
+                    return done, reason
+                done.append(tick)
+        return done, None
+
+    async def _call(
+        self, schedule: Schedule, piece: _Piece, ticks: list[int], by: str, decisions: Sequence[Decision]
+    ) -> list[str]:
+        following = [*ticks[1:], piece.spec.next_after(ticks[-1])]
+        each: list[str | int] = []
+        for place, tick in enumerate(ticks):
+            after = following[place]
+            each += (tick, "" if after is None else after)
+            if decisions:
+                made = decisions[place]
+                each += (made.word, made.payload, made.fingerprint, made.headers)
+            else:
+                each += ("", "", "", "")
+        life = marker_life_ms(Plan(tuple(ticks), None, following[-1]))
+        for _ in range(_TRIES):
+            gap, stored = await self._around(schedule.id, piece, ticks[0])
+            before_ms = piece.spec.latest_at_or_before(ticks[0] - 1)
+            left = f"{gap.from_ms},{before_ms}" if stored and before_ms is not None and before_ms >= gap.from_ms else ""
+            results: list[str]
+            word, *results = await self._scripts.call(
+                *("backfill", schedule.id, stored, left, gap.until_ms, gap.reason, gap.spec),
+                *(json.dumps(by or None, ensure_ascii=False), life, *each),
+            )
+            if word == "missing":
+                raise ScheduleNotFound(f"schedule {schedule.id} does not exist")
+            if word == "broken":
+                raise StoreError(f"a key of schedule {schedule.id} holds a type that headgate did not write")
+            if word == "ok":
+                return results
+        raise Conflict(f"the gaps of schedule {schedule.id} were changed by others {_TRIES} times in a row")
+
+    async def _around(self, schedule_id: str, piece: _Piece, tick_ms: int) -> tuple[Gap, str]:
+        """The gap that a tick lies in by now; raises `Conflict` when somebody else made up for it meanwhile."""
+        if not piece.stored:
+            return piece.gap, ""
+        for gap, stored in await self._gaps(schedule_id):
+            if gap.from_ms <= tick_ms <= gap.until_ms:
+                return gap, stored
+        raise Conflict(f"tick {tick_ms} of schedule {schedule_id} was made up for by somebody else meanwhile")
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    pieces: list[_Piece]
+    already_ran: int
+    unknown: int
+    more: bool
+
+
+def _spec_of(gap: Gap, current: Spec) -> Spec:
+    """The spec whose ticks a gap has; that of now for one that was written without."""
+    return parse_spec(gap.spec) if gap.spec else current
+
+
+def _first(spec: Spec, after_ms: int, until_ms: int, limit: int) -> list[int]:
+    """The first `limit` ticks with ``after_ms < tick <= until_ms``."""
+    ticks: list[int] = []
+    tick = spec.next_after(after_ms)
+    while tick is not None and tick <= until_ms and len(ticks) < limit:
+        ticks.append(tick)
+        tick = spec.next_after(tick)
+    return ticks

@@ -1,0 +1,61 @@
+"""Who changed what of a schedule, and writers that insist on the revision they read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from headgate.errors import RevisionMismatch, StoreError
+from headgate.models import Change, ChangePage, Schedule
+from headgate.names import check_schedule_id
+from headgate.settings import MAX_CHANGES
+from headgate.store.paging import check_limit, page_of
+from headgate.store.scripts import Scripts
+
+
+class Changes:
+    """The logs of changes of one namespace: the newest 50 of each schedule."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def list(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> ChangePage:
+        """A page of 1 to 50 changes, newest first. They outlive the schedule as its events do.
+
+        Raises:
+            InvalidRequest: the id or the limit breaks its rule.
+            InvalidCursor: the cursor is not of this list.
+        """
+        check_schedule_id(schedule_id)
+        check_limit(limit, MAX_CHANGES)
+        texts: list[str] = await self._scripts.call("kept", "changes", schedule_id)
+        changes = [_change(text) for text in texts]
+        scope = f"changes/{schedule_id}"
+        page, following = page_of(changes, scope, cursor, limit, name=lambda change: f"{change.revision} {change.what}")
+        return ChangePage(changes=page, next_cursor=following)
+
+
+def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]]) -> str:
+    """A change as the scripts take it: JSON without its first brace. Of a payload only that it changed."""
+    said = {name: [] if name == "payload" else list(pair) for name, pair in fields.items()}
+    return json.dumps({"what": what, "by": by or None, "fields": said}, ensure_ascii=False)[1:]
+
+
+def check_revision(schedule_id: str, schedule: Schedule | None, expected: int | None) -> None:
+    """Raise `RevisionMismatch` unless the schedule is as its writer read it; 0 stands for one that does not exist."""
+    found = schedule.revision if schedule else 0
+    if expected is not None and found != expected:
+        raise RevisionMismatch(
+            f"schedule {schedule_id} has revision {found}, not {expected}", field="revision", current=schedule
+        )
+
+
+def _change(text: str) -> Change:
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+        return msgspec.convert(fields, Change, strict=False)
+    except msgspec.MsgspecError:
+        raise StoreError("the log of changes holds an entry that headgate did not write") from None

@@ -1,0 +1,63 @@
+#!lua
+-- backfill: ticks of one gap become jobs, oldest first, and the gap shrinks as they do.
+--
+-- KEYS     1 namespace root; touches quarantine, the schedule's record, gaps, manual runs, and of each tick its marker and job,
+--          and its queue's record and sets
+-- ARGV     1 id, 2 the gap as stored, or '' for ticks of which no gap is known any more; 3 "from,until" of what stays of it
+--          before these ticks, or ''; 4 its last tick, 5 its reason, 6 its spec; 7 who asks, as JSON; 8 life of a marker in ms;
+--          then for each tick its instant, the next one of the gap's spec ('' = none), and 'go', payload, fingerprint and
+--          headers where hooks had a say, else '' four times
+-- Returns  {'missing'}; {'moved'}: the gap is not as read; {'broken'}: a key has a foreign type; these did nothing.
+--          {'ok', outcome/reason of each tick up to the first that failed or was barred, which stays in the gap}
+-- Fails    memory: at entry. A tick whose command fails ends the call as failed/store_error, and the gap says what is left.
+-- Repeat:  harmless: a tick that became a job is in no gap any more
+-- include: standing
+-- include: content
+-- include: gaps
+-- include: runs
+-- include: enqueue_tick
+
+local id, gap, last = ARGV[1], ARGV[2], ARGV[4]
+if not standing_usable(id) then return {'broken'} end
+local record = key_schedule(id)
+local values = redis.call('HMGET', record, 'rules', unpack(CONTENT_FIELDS))
+if not values[2] then return {'missing'} end
+if gap ~= '' and not redis.call('ZSCORE', key_gaps(id), gap) then return {'moved'} end
+
+local schedule = {
+  id = id, content = content_from(values, 2), marker_ms = ARGV[8], decisions = {},
+  rules = values[1] == '1' and read_rules(id) or nil,
+}
+if schedule.rules then
+  -- These ticks are late, and several at once, because somebody wants them.
+  schedule.rules.max_lateness, schedule.rules.overlap, schedule.rules.jitter, schedule.rules.deadline = nil, false, nil, nil
+  if schedule.content then schedule.content.headers = schedule.rules.headers end
+end
+
+local results, left = {'ok'}, nil
+for at = 9, #ARGV, 6 do
+  local tick = ARGV[at]
+  if ARGV[at + 2] ~= '' then
+    schedule.decisions[tick] = {
+      word = ARGV[at + 2], payload = ARGV[at + 3], fingerprint = ARGV[at + 4], headers = ARGV[at + 5],
+    }
+  end
+  local outcome, reason, job_id = enqueue_tick(schedule, tick)
+  results[#results + 1] = outcome .. '/' .. reason
+  if outcome == 'failed' or outcome == 'skipped' then
+    left = tick
+    break
+  end
+  push_run(id, 'backfill', job_id, outcome, tick, ARGV[7])
+  left = ARGV[at + 1]
+end
+write_entries()
+if gap ~= '' then
+  redis.call('ZREM', key_gaps(id), gap)
+  local from, upto = string.match(ARGV[3], '^(%d+),(%d+)$')
+  if from then redis.call('ZADD', key_gaps(id), upto, gap_text(from, upto, ARGV[5], ARGV[6])) end
+  if left and left ~= '' and tonumber(left) <= tonumber(last) then
+    redis.call('ZADD', key_gaps(id), last, gap_text(left, last, ARGV[5], ARGV[6]))
+  end
+end
+return results

@@ -1,0 +1,32 @@
+#!lua
+-- pause: a schedule fires no more until it is resumed, by somebody or by itself.
+--
+-- KEYS     1 namespace root; touches meta, due, paused, resumes, failing, the schedule's record and its changes
+-- ARGV     1 id, 2 revision that the caller expects ('' = any), 3 reason, 4 who, 5 until_ms ('' = until somebody resumes it),
+--          6 who changes what, as JSON without its first brace
+-- Returns  {'ok'}; {'missing'}; {'revision'}: it has another one; {'past'}: until_ms has passed; {'broken'}: a key has a
+--          foreign type; all but 'ok' did nothing. One that is paused already gets the new reason, name and end.
+-- Fails    memory: at entry. Every type is checked before the first write, so no later command can fail.
+-- Repeat:  harmless, with '' as revision
+-- include: clock
+-- include: standing
+-- include: revision
+-- include: changes
+-- include: failure
+
+local id, record, until_ms = ARGV[1], key_schedule(ARGV[1]), ARGV[5]
+if not standing_usable(id) then return {'broken'} end
+local found = redis.call('HMGET', record, 'revision', 'paused')
+if not found[1] then return {'missing'} end
+if ARGV[2] ~= '' and found[1] ~= ARGV[2] then return {'revision'} end
+if until_ms ~= '' and tonumber(until_ms) <= now then return {'past'} end
+local revision = next_revision()
+if found[2] ~= '1' then redis.call('HSET', record, 'paused', '1', 'paused_at_ms', now_text, 'next_run_ms', '') end
+redis.call('HSET', record, 'revision', revision, 'pause_reason', ARGV[3], 'paused_by', ARGV[4], 'paused_until_ms', until_ms)
+clear_failure(id)
+redis.call('ZREM', key_due(), id)
+redis.call('ZADD', key_paused(), 'NX', now_text, id)
+if until_ms == '' then redis.call('ZREM', key_resumes(), id) else redis.call('ZADD', key_resumes(), until_ms, id) end
+push_change(id, revision, ARGV[6])
+redis.call('PUBLISH', key_wake(), 'schedule')
+return {'ok'}
