@@ -18,6 +18,7 @@
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
 local fields, answer, look_again, bytes, full = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0, false
 for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
+local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
 local function wait_for(instant)
@@ -85,8 +86,9 @@ local function admit_from(queue)
   if taken < room then
     if rest > 0 or #waiting == window then wait_for(now) end  -- bytes were the limit, or what is set aside hid others
   elseif rest > 0 and capacity > 0 and gate.free > taken then
-    -- Half a bucket at once, so that none of it runs over while many workers wait.
-    wait_for(now + refill_ms(gate, math.max(1, math.min(capacity, rest, gate.burst / 2))))
+    -- As much as comes within LOOK_EVERY_MS, so that many workers that wait do not all ask for each token; but half a bucket
+    -- at most, so that none of it runs over meanwhile.
+    wait_for(now + refill_ms(gate, math.max(1, math.min(rest, gate.pace * LOOK_EVERY_MS, gate.burst / 2))))
   end  -- where `max_concurrent` is the limit, whoever finishes one says so
 end
 
