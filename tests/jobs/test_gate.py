@@ -119,7 +119,7 @@ async def test_a_bucket_begins_full_empties_and_fills_by_store_time(moved: World
     await limit(moved, rate_limit=RateLimit(limit=10, window_ms=1000, burst=4))
     await enqueue_many(moved, 50)
     assert await look_again(moved, 1) == (1, None), "a worker that got all it asked for asks when it has room"
-    assert await look_again(moved, 10) == (3, 200), "half a bucket at once"
+    assert await look_again(moved, 10) == (3, 100), "when a token has come"
     await moved.advance(199)
     assert (await look_again(moved, 10))[0] == 1
     await moved.advance(1)
@@ -142,10 +142,10 @@ async def test_rates_that_do_not_divide_lose_nothing_to_rounding(moved: World) -
     await limit(moved, rate_limit=RateLimit(limit=3, window_ms=1000, burst=1))
     await enqueue_many(moved, 400)
     begun = 0
-    for _ in range(3000):
+    for _ in range(1000):
         begun += len(await admit(moved, 1))
         await moved.advance(100)
-    assert begun == 400 or abs(begun - 900) <= 2
+    assert begun in (300, 301), "a hundred seconds, and the token that it began with"
 
 
 # what is not let through
