@@ -18,6 +18,7 @@
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
 local fields, answer, look_again, bytes, full = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0, false
 for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
+local settled = 0  -- entries that got no lease and are out of the way
 local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
@@ -46,15 +47,16 @@ local function lease(job)
   return true
 end
 
--- Whether a lease was given. What got none is out of the way, too, unless the answer is full.
+-- Whether a lease was given. What got none is settled, unless the answer is full or it cannot be moved.
 local function admit(queue, id)
   local job = read_job(id, fields)
   if not job or job.state ~= 'available' or job.queue ~= queue then
     drop_entry(key_state(queue, 'available'), id)
+    settled = settled + 1
   elseif past_deadline(job, now) then
-    finish_as(job, 'archived', 'last_error', 'DeadlineExceeded')
+    if finish_as(job, 'archived', 'last_error', 'DeadlineExceeded') then settled = settled + 1 end
   elseif barred(job.fingerprint) then
-    set_aside(job)
+    if set_aside(job) then settled = settled + 1 end
   elseif fits(job) then
     return lease(job)
   end
@@ -80,11 +82,13 @@ local function admit_from(queue)
   local room = math.min(capacity, gate.free, gate.whole_tokens)
   local window = math.max(room, 1) + LOOK_PAST
   local waiting = redis.call('ZRANGE', available, 0, window - 1)
-  local looked_at, taken = admit_some(queue, waiting, room)
+  local before, looked_at, taken = settled, admit_some(queue, waiting, room)
   spend_tokens(gate, taken)
   local rest = #waiting - looked_at
   if taken < room then
-    if rest > 0 or #waiting == window then wait_for(now) end  -- bytes were the limit, or what is set aside hid others
+    -- Bytes were the limit, or what is out of the way now hid others. What cannot be moved is not asked for without a pause.
+    local progress = full or taken > 0 or settled > before
+    if rest > 0 or #waiting == window then wait_for(progress and now or now + RETRY_MIN_MS) end
   elseif rest > 0 and capacity > 0 and gate.free > taken then
     -- As much as comes within LOOK_EVERY_MS, so that many workers that wait do not all ask for each token; but half a bucket
     -- at most, so that none of it runs over meanwhile.
