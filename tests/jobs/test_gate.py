@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headgate.models import QueueLimits, RateLimit
+from headgate.names import fingerprint
 from headgate.settings import MAX_CALL_BYTES
 from tests.jobs.acts import LEASE, admit, admit_one, enqueue, enqueue_many, finish, state_of
 from tests.support.worlds import World
@@ -163,6 +164,18 @@ async def test_a_limited_job_loses_no_attempt_and_stays_visible(moved: World, li
     assert (job.state, job.attempt, job.crash_attempt, job.worker) == ("available", 0, 0, None)
     page = await moved.store.jobs.list("default", "available")
     assert [job.id for job in page.jobs] == [limited]
+
+
+@pytest.mark.damages_store("a foreign type")
+async def test_what_cannot_be_moved_is_not_asked_for_without_a_pause(moved: World) -> None:
+    await enqueue_many(moved, 60, payload="bad")
+    content = fingerprint("test", '"bad"')
+    await moved.store.quarantine.add(content)
+    await moved.client.set(moved.keys("quarantined", content), "foreign")
+    for _ in range(3):
+        assert await look_again(moved, 5) == (0, 1000)
+    await moved.client.delete(moved.keys("quarantined", content))
+    assert await look_again(moved, 5) == (0, 0)
 
 
 # how much at once
