@@ -2,7 +2,7 @@
 -- admit: jobs for a worker's free capacity, past the gate of each queue; each with a lease and a claim number that fences
 -- what the worker says of it.
 --
--- KEYS     1 namespace root; touches quarantine, of each queue its record and sets, and the jobs it moves
+-- KEYS     1 namespace root; touches meta, quarantine, of each queue its record and sets, and the jobs it moves
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
 -- Returns  {now, when to look again ('' = nothing to wait for), {queue, id, claim number, field values …}, …}
@@ -19,6 +19,7 @@ local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(A
 local fields, answer, look_again, bytes, full = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0, false
 for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
 local settled = 0  -- entries that got no lease and are out of the way
+local last_claim
 local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
@@ -35,8 +36,15 @@ local function fits(job)
   return not full
 end
 
+-- A number that no claim of the namespace had before: a job's own counter would begin anew with an id that is used again.
+local function claim_number()
+  if not last_claim then last_claim = redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity end
+  last_claim = last_claim + 1
+  return digits(last_claim)
+end
+
 local function lease(job)
-  local number = digits((sane(job.claim) or 0) + 1)
+  local number = claim_number()
   if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', number) then
     return false
   end
