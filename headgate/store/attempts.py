@@ -120,7 +120,7 @@ class Attempts:
         """Say what became of attempts, up to 200; one atomic call, each on its own.
 
         Returns:
-            Of each the job's new state; ``lost``: another worker has it, or it was cancelled, and nothing was done; or
+            Of each the job's state now; ``lost``: another worker may have it, and nothing was done; or
             ``broken``: a set of its queue holds something foreign, and nothing was done.
         """
         args: list[str | int] = []
