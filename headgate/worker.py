@@ -213,7 +213,7 @@ class Worker:
         """
         actor = self._registry.get(claim.kind)
         if actor is None:
-            if claim.number == "1":
+            if claim.returns == 0:
                 log_event(logging.WARNING, "job.no_actor", job=claim.id, kind=claim.kind)
             return Verdict.RETURNED, NO_ACTOR, self._aside_ms(claim)
         try:
@@ -228,7 +228,7 @@ class Worker:
     @staticmethod
     def _aside_ms(claim: Claim) -> int:
         """How long a job waits that is handed back and would come here again at once: longer each time."""
-        return _wait_ms(int(claim.number) - 1, _ASIDE_LONGEST_MS)
+        return _wait_ms(claim.returns, _ASIDE_LONGEST_MS)
 
     def _job(self, claim: Claim, actor: Actor) -> Job:
         return Job(

@@ -2,7 +2,7 @@
 -- admit: jobs for a worker's free capacity, past the gate of each queue; each with a lease and a claim number that fences
 -- what the worker says of it.
 --
--- KEYS     1 namespace root; touches quarantine, of each queue its record and sets, and the jobs it moves
+-- KEYS     1 namespace root; touches meta, quarantine, of each queue its record and sets, and the jobs it moves
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
 -- Returns  {now, when to look again ('' = nothing to wait for), {queue, id, claim number, field values …}, …}
@@ -18,6 +18,9 @@
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
 local fields, answer, look_again, bytes, full = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0, false
 for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
+local settled = 0  -- entries that got no lease and are out of the way
+local last_claim
+local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
 local function wait_for(instant)
@@ -33,8 +36,15 @@ local function fits(job)
   return not full
 end
 
+-- A number that no claim of the namespace had before: a job's own counter would begin anew with an id that is used again.
+local function claim_number()
+  if not last_claim then last_claim = redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity end
+  last_claim = last_claim + 1
+  return digits(last_claim)
+end
+
 local function lease(job)
-  local number = digits((sane(job.claim) or 0) + 1)
+  local number = claim_number()
   if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', number) then
     return false
   end
@@ -45,15 +55,16 @@ local function lease(job)
   return true
 end
 
--- Whether a lease was given. What got none is out of the way, too, unless the answer is full.
+-- Whether a lease was given. What got none is settled, unless the answer is full or it cannot be moved.
 local function admit(queue, id)
   local job = read_job(id, fields)
   if not job or job.state ~= 'available' or job.queue ~= queue then
     drop_entry(key_state(queue, 'available'), id)
+    settled = settled + 1
   elseif past_deadline(job, now) then
-    finish_as(job, 'archived', 'last_error', 'DeadlineExceeded')
+    if finish_as(job, 'archived', 'last_error', 'DeadlineExceeded') then settled = settled + 1 end
   elseif barred(job.fingerprint) then
-    set_aside(job)
+    if set_aside(job) then settled = settled + 1 end
   elseif fits(job) then
     return lease(job)
   end
@@ -79,14 +90,17 @@ local function admit_from(queue)
   local room = math.min(capacity, gate.free, gate.whole_tokens)
   local window = math.max(room, 1) + LOOK_PAST
   local waiting = redis.call('ZRANGE', available, 0, window - 1)
-  local looked_at, taken = admit_some(queue, waiting, room)
+  local before, looked_at, taken = settled, admit_some(queue, waiting, room)
   spend_tokens(gate, taken)
   local rest = #waiting - looked_at
   if taken < room then
-    if rest > 0 or #waiting == window then wait_for(now) end  -- bytes were the limit, or what is set aside hid others
+    -- Bytes were the limit, or what is out of the way now hid others. What cannot be moved is not asked for without a pause.
+    local progress = full or taken > 0 or settled > before
+    if rest > 0 or #waiting == window then wait_for(progress and now or now + RETRY_MIN_MS) end
   elseif rest > 0 and capacity > 0 and gate.free > taken then
-    -- Half a bucket at once, so that none of it runs over while many workers wait.
-    wait_for(now + refill_ms(gate, math.max(1, math.min(capacity, rest, gate.burst / 2))))
+    -- As much as comes within LOOK_EVERY_MS, so that many workers that wait do not all ask for each token; but half a bucket
+    -- at most, so that none of it runs over meanwhile.
+    wait_for(now + refill_ms(gate, math.max(1, math.min(rest, gate.pace * LOOK_EVERY_MS, gate.burst / 2))))
   end  -- where `max_concurrent` is the limit, whoever finishes one says so
 end
 

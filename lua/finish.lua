@@ -22,6 +22,7 @@ end
 
 local function decide(job, verdict, error_name, wait)
   if verdict == 'returned' then
+    redis.call('HINCRBY', key_job(job.id), 'returns', 1)
     if wait > 0 or past_deadline(job, now) then return retry(job, wait, 'last_error', error_name) end
     return make_available(job, 'last_error', error_name)
   end

@@ -19,12 +19,14 @@ local function retry()
   if job.state == 'running' or job.state == 'available' then return job.state end
   if barred(job.fingerprint) then return 'quarantined' end
   if past_deadline(job, now) then return 'late' end
-  local holder = job.unique_key and unique_holder(job.unique_key)
+  -- A window is over when it is over: a job that comes back holds its key only if it held it for its life.
+  local held = job.unique_key and not redis.call('HGET', key_job(id), 'unique_ms')
+  local holder = held and unique_holder(job.unique_key)
   if holder and holder ~= id then return 'unique' end
   local before = job.state
   job.available_at = now
   if not make_available(job, 'available_at_ms', now_text, 'attempt', '0', 'crash_attempt', '0') then return 'broken' end
-  if job.unique_key and not holder then hold_unique(job.unique_key, id, '') end
+  if held and not holder then hold_unique(job.unique_key, id, '') end
   if before == 'quarantined' then redis.pcall('ZREM', key_quarantined(job.fingerprint), id) end
   if job.deadline then redis.pcall('ZADD', key_deadlines(job.queue), digits(job.deadline), id) end
   redis.call('HDEL', key_job(id), 'finished_at_ms')

@@ -67,7 +67,7 @@ local function release_some()
     if budget < 1 then break end
     local freed, rest = release_set_aside(fingerprint, budget)
     budget, moved = budget - freed, moved + freed
-    if rest > 0 then expect(now) end
+    if rest > 0 then expect(freed > 0 and now or now + RETRY_MAX_MS) end
   end
   write_moves()
 end

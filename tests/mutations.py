@@ -55,7 +55,7 @@ def first_failure(mutation: Mutation, folder: Path) -> str:
     copy = folder / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
-    for name in ("headgate", "lua", "tests"):
+    for name in ("headgate", "lua", "tests", "docs"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy / name)

@@ -39,6 +39,11 @@ class _Found(NamedTuple):
         return int(self.available_at) - int(self.now)
 
     @property
+    def late(self) -> bool:
+        """Its deadline has passed: whoever meets it next archives it."""
+        return bool(self.deadline) and int(self.deadline) <= int(self.now)
+
+    @property
     def free(self) -> float:
         """Jobs of the queue that may begin before `max_concurrent` is reached."""
         return int(self.max_concurrent) - self.running if self.max_concurrent else math.inf
@@ -65,7 +70,7 @@ def _admission(job_id: str, found: _Found) -> Admission:
         job_id=job_id,
         state=state,
         store_time_ms=int(found.now),
-        admissible=state in _WAITING and blocker is None,
+        admissible=state in _WAITING and blocker is None and not found.late,
         blocked_by=blocker,
         available_at_ms=int(found.available_at),
         deadline_ms=_number(found.deadline),
@@ -105,7 +110,7 @@ def _gate_blocker(found: _Found) -> Blocker | None:
 
 
 def _estimate(state: JobState, blocker: Blocker | None, found: _Found) -> int | None:
-    if state not in _WAITING:
+    if state not in _WAITING or found.late:
         return None
     now_ms = int(found.now)
     if blocker is Blocker.NOT_DUE:

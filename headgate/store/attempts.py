@@ -16,7 +16,17 @@ from headgate.settings import MAX_CALL_TICKS, MAX_DURATION_MS
 from headgate.store.scripts import Scripts
 
 _FIELDS: Final = (
-    *("kind", "attempt", "timeout_ms", "deadline_ms", "periodic_schedule_id", "periodic_tick_ms", "zone", "headers"),
+    *(
+        "kind",
+        "attempt",
+        "returns",
+        "timeout_ms",
+        "deadline_ms",
+        "periodic_schedule_id",
+        "periodic_tick_ms",
+        "zone",
+        "headers",
+    ),
     "payload",
 )
 
@@ -25,7 +35,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A job that this worker may run until its lease ends.
 
     Attributes:
-        number: the fence: each claim of a job has a higher one.
+        number: the fence: each claim of the namespace has a higher one.
+        returns: how often it was handed back.
         attempt: attempts before this one that ended in an error.
         timeout_ms: longest run of this one, a duration; never past the job's deadline.
         origin: the tick it was made for, or None.
@@ -35,6 +46,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     number: str
+    returns: int
     id: str
     kind: str
     queue: str
@@ -108,7 +120,7 @@ class Attempts:
         """Say what became of attempts, up to 200; one atomic call, each on its own.
 
         Returns:
-            Of each the job's new state; ``lost``: another worker has it, or it was cancelled, and nothing was done; or
+            Of each the job's state now; ``lost``: another worker may have it, and nothing was done; or
             ``broken``: a set of its queue holds something foreign, and nothing was done.
         """
         args: list[str | int] = []
@@ -133,6 +145,7 @@ def _claim(now_ms: int, queue: str, job_id: str, number: str, values: Sequence[A
     schedule_id, tick_ms = fields["periodic_schedule_id"], fields["periodic_tick_ms"]
     return Claim(
         number=number,
+        returns=int(fields["returns"] or 0),
         id=job_id,
         kind=fields["kind"],
         queue=queue,

@@ -63,7 +63,7 @@ class Quarantine:
         if freed < 0:
             raise QuarantineNotFound(f"fingerprint {fingerprint} is not quarantined")
         total: int = freed
-        while left:
+        while left and freed > 0:  # what cannot be moved is left to the reclaimer
             freed, left = await self._scripts.call("quarantine_release", fingerprint, "go on")
             total += max(0, freed)
         return total

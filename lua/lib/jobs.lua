@@ -11,6 +11,10 @@ local function write_job(job_id, content, options, run_at, schedule_id, tick, ma
   if options.unique_key then
     more[#more + 1] = 'unique_key'
     more[#more + 1] = options.unique_key
+    if options.unique_ms ~= '' then
+      more[#more + 1] = 'unique_ms'
+      more[#more + 1] = options.unique_ms
+    end
   end
   redis.call('HSET', key_job(job_id), 'id', job_id, 'kind', content.kind, 'queue', content.queue,
     'state', run_at > now and 'scheduled' or 'available', 'priority', content.priority, 'attempt', '0',

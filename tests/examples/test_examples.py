@@ -39,8 +39,8 @@ def listens(port: int) -> bool:
 
 
 def test_every_example_is_run_here() -> None:
-    tested = {"twenty_lines.py", "lifespan.py", "aiohttp_server.py", "separate_worker.py", "test_clock_change.py"}
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == tested
+    tested = {"twenty_lines.py", "lifespan.py", "aiohttp_server.py", "separate_worker.py", "mail_limits.py"}
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == tested | {"test_clock_change.py"}
 
 
 def test_the_script_says_hello_at_its_ticks_and_ends(folder: Path) -> None:
@@ -124,6 +124,16 @@ def test_scheduler_worker_and_program_are_three_processes(own_server: PrivateSer
         for process in (scheduler, worker):
             assert process.end(signal.SIGTERM) == 0
             assert "Traceback" not in process.output
+
+
+def test_mail_goes_out_once_and_no_faster_than_it_may(folder: Path) -> None:
+    code, lines = run("mail_limits.py", cwd=folder)
+    assert code == 0, lines
+    assert lines[:2] == ["a second reminder? no", "it waits: not_due"]
+    sent = [line.split(" to ") for line in lines[2:]]
+    assert sorted(to for _, to in sent[:4]) == [f"{name}: the news" for name in ("bob", "cleo", "dora", "emil")]
+    assert [to for _, to in sent[4:]] == ["ada: your basket"]
+    assert float(sent[4][0]) - float(sent[0][0]) >= 0.5  # five a second begin, one at a time
 
 
 def test_schedules_are_tested_across_a_clock_change(folder: Path) -> None:

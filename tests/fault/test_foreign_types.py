@@ -12,9 +12,12 @@ import pytest
 
 from headgate.errors import StoreError
 from headgate.missed import Plan
+from headgate.models import JobRequest
+from headgate.names import fingerprint
 from headgate.scheduler import Scheduler
 from headgate.store.ticks import PlannedFire
 from tests.support.check import check_trail
+from tests.support.leaks import check_store
 from tests.support.worlds import START_MS, World, running, wait_until
 
 MINUTE = 60_000
@@ -191,3 +194,21 @@ async def test_a_due_index_spoilt_before_the_fire_stops_the_call_before_its_firs
         await moved.store.ticks.fire(scheduler.duty.token, batch)
     assert await moved.events("a") == []
     assert await moved.queued() == []
+
+
+@pytest.mark.damages_store("a foreign type in place of a set")
+async def test_a_release_keeps_hold_of_what_cannot_go_back_yet(moved: World) -> None:
+    """The queue of one job holds something foreign: the others go back, and that one does once it is mended."""
+    barred = fingerprint("test", "1")
+    store = moved.store
+    ids = [await store.producer.enqueue(JobRequest(kind="test", payload=1, queue=queue)) for queue in ("bad", "good")]
+    await store.quarantine.add(barred)
+    assert (await store.attempts.admit("w", ["bad", "good"], 10, 5000)).claims == []
+    await moved.client.sadd(moved.keys("state", "bad", "available"), "foreign")
+    assert await store.quarantine.release(barred) == 1
+    assert [(await store.jobs.get(it.job_id)).state for it in ids] == ["quarantined", "available"]
+    await moved.client.delete(moved.keys("state", "bad", "available"))
+    await moved.client.set(moved.keys("duty", "reclaimer"), "tok")
+    await store.reclaims.some("tok", "", longest_ms=5000)
+    assert [(await store.jobs.get(it.job_id)).state for it in ids] == ["available", "available"]
+    await check_store(moved)

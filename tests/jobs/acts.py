@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from headgate.errors import JobNotFound
-from headgate.models import JobRequest, JobState
+from headgate.models import JobRequest, JobState, Quarantine
 from headgate.scheduler import Scheduler
 from headgate.store.attempts import Claim, Report
 from headgate.store.reclaims import Reclaimed
@@ -110,3 +110,8 @@ async def happened(world: World, schedule_id: str) -> list[str]:
 async def names_of_keys(world: World) -> set[str]:
     """Every key of the namespace: what was refused must leave them as they were."""
     return {key async for key in world.client.scan_iter(match=world.keys.root + "*", count=1000)}
+
+
+async def entries(world: World) -> list[Quarantine]:
+    """What is quarantined."""
+    return (await world.store.quarantine.list()).quarantines

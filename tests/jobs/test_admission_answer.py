@@ -233,6 +233,17 @@ async def test_what_waiting_helps_least_comes_first(moved: World) -> None:
 # jobs that do not wait
 
 
+async def test_a_job_past_its_deadline_is_not_admissible_any_more(moved: World) -> None:
+    await worked_on(moved)
+    job_id = await enqueue(moved, deadline_ms=START_MS + 1000)
+    await moved.advance(999)
+    assert (await moved.store.jobs.admission(job_id)).admissible
+    await moved.advance(1)
+    answer = await moved.store.jobs.admission(job_id)
+    assert (answer.admissible, answer.blocked_by, answer.estimate_ms) == (False, None, None)
+    assert await admit(moved) == []
+
+
 @pytest.mark.parametrize("state", ["running", "completed", "cancelled"])
 async def test_a_job_that_does_not_wait_is_blocked_by_nothing_and_not_admissible(moved: World, state: str) -> None:
     await worked_on(moved)

@@ -20,6 +20,7 @@ from headgate.store.attempts import Claim
 from tests.jobs.acts import LEASE, PASS, admit, finish, reclaim
 from tests.jobs.arrows import ARROWS
 from tests.jobs.model import UNFINISHED, Job, Model
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -259,6 +260,7 @@ async def live(server: PrivateServer, seed: int, steps: int) -> Model:
             except BaseException as error:
                 error.add_note(f"seed {seed}, step {number}: {name} {args}")
                 raise
+        await check_store(world)
         return life.model
     finally:
         await world.close()

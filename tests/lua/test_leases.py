@@ -174,6 +174,7 @@ async def test_a_full_store_renews_grants_and_releases(own_server: PrivateServer
         await world.close()
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_foreign_type_in_place_of_a_lease_grants_nothing_and_says_so(moved: World) -> None:
     """Its holder's term is over too: whoever fences with that lease would be refused."""
     await beat(moved, "p1/x")
@@ -217,6 +218,7 @@ async def test_a_duty_that_another_holds_leaves_the_other_alone(moved: World) ->
     assert await moved.client.get(moved.keys("duty", "reclaimer")) == "p2/y"
 
 
+@pytest.mark.damages_store("a foreign type")
 @pytest.mark.parametrize("family", ["duty", "epoch"])
 @pytest.mark.parametrize("foreign", DUTIES)
 async def test_a_foreign_type_in_place_of_one_duty_costs_the_other_no_lease(
@@ -295,6 +297,7 @@ async def test_a_release_forgets_the_process_only_if_it_ends(moved: World, *, fo
     assert await moved.client.zcard(moved.keys("processes")) == (not forget)
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_foreign_type_in_place_of_the_processes_does_not_keep_a_duty(moved: World) -> None:
     """Nor is it touched."""
     await beat(moved, "p1/x")
@@ -332,6 +335,7 @@ async def test_every_heartbeat_says_until_when_its_process_counts_as_alive(moved
     assert await moved.client.zscore(moved.keys("processes"), "p1") == now + 2 * TTL
 
 
+@pytest.mark.damages_store("a foreign type")
 @pytest.mark.parametrize("parts", [("processes",), ("process", "p1")], ids=["processes", "process"])
 async def test_being_seen_never_costs_a_lease(moved: World, parts: tuple[str, ...]) -> None:
     """Whatever stands in place of the index or of the record."""
@@ -381,6 +385,7 @@ async def test_a_lost_entry_makes_the_index_short_until_it_is_put_back(
     assert await moved.store.schedules.reindex("p1/x", "", 200) == ("", 0)
 
 
+@pytest.mark.damages_store("a foreign type")
 async def test_a_failing_schedule_is_put_back_at_the_time_of_its_retry(moved: World) -> None:
     """Mending the index does not end a back-off."""
     await moved.put("a")
@@ -406,6 +411,7 @@ async def test_the_index_is_mended_page_by_page(moved: World) -> None:
     assert await moved.client.zcard(moved.keys("due")) == 6
 
 
+@pytest.mark.damages_store("a foreign type")
 @pytest.mark.parametrize("family", ["due", "paused", "schedules"])
 async def test_a_foreign_type_in_place_of_an_index_does_not_cost_the_lease(moved: World, family: str) -> None:
     """The heartbeat must go on; what cannot be counted counts as nothing."""
