@@ -8,6 +8,20 @@ left to go wrong at fire time. No answer costs more because more time, or more t
 from __future__ import annotations
 
 from headgate.spec.base import Spec
+from headgate.spec.bounds import bounded
+from headgate.spec.interval import IntervalSpec
+from headgate.spec.near import InstantFacts, InstantKind, explain_instant
 from headgate.spec.parse import parse_spec
+from headgate.spec.surprise import SpecWarning, warnings
 
-__all__ = ["Spec", "parse_spec"]
+__all__ = [
+    "InstantFacts",
+    "InstantKind",
+    "IntervalSpec",
+    "Spec",
+    "SpecWarning",
+    "bounded",
+    "explain_instant",
+    "parse_spec",
+    "warnings",
+]

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from headgate.settings import MAX_INSTANT_MS
+from headgate.spec.clock import Clock
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from headgate.spec.clock import Change
+    from headgate.spec.fields import Fields
+
+_UTC: Final = Clock()
 
 
 class Spec(ABC):
@@ -14,7 +26,18 @@ class Spec(ABC):
     Attributes:
         text: the spec as it was written.
         zone: the name of the zone whose wall clock it is read on; '' for UTC.
+        clock: that wall clock.
+        fields: the values a cron spec allows; None for an interval.
+        interval_ms: distance between two ticks of an interval in milliseconds; None for cron.
+        starts_at_ms: nothing fires before this instant (milliseconds).
+        ends_at_ms: nothing fires after this instant (milliseconds).
     """
+
+    clock: Clock = _UTC
+    fields: Fields | None = None
+    interval_ms: int | None = None
+    starts_at_ms: int = 0
+    ends_at_ms: int = MAX_INSTANT_MS
 
     def __init__(self, text: str, zone: str = "") -> None:
         self.text = text
@@ -34,6 +57,18 @@ class Spec(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The spec in plain English, with the zone its times are read in."""
+
+    def count(self, after_ms: int, until_ms: int) -> int:
+        """How many ticks there are with ``after_ms < tick <= until_ms`` (milliseconds), without stepping."""
+        raise NotImplementedError
+
+    def names(self, start: datetime, end: datetime) -> int:  # noqa: ARG002 - an interval reads no clock
+        """How many wall times with ``start <= wall < end`` it names, whether or not the clock ever shows them."""
+        return 0
+
+    def changes(self, after_ms: int, until_ms: int) -> list[Change]:
+        """The changes of its clock with ``after_ms < at_ms <= until_ms`` (milliseconds) while it may fire."""
+        return self.clock.changes(max(after_ms, self.starts_at_ms - 1), min(until_ms, self.ends_at_ms))
 
     def latest_n(self, n: int, after_ms: int, until_ms: int) -> list[int]:
         """The `n` latest ticks with ``after_ms < tick <= until_ms`` (milliseconds), oldest first.

@@ -6,6 +6,7 @@ as written, since it validates nothing and reads steps such as ``*/59`` as if th
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
@@ -47,6 +48,13 @@ def describe_fields(fields: Fields, zone: str) -> str:
     # The locale is fixed: looking it up would warn where none is set, and vary the answer from node to node.
     options = Options(locale_code="en_US", use_24hour_time_format=True)
     return f"{ExpressionDescriptor(text, options).get_description()} ({zone})"
+
+
+def describe_bounds(starts_at_ms: int | None, ends_at_ms: int | None) -> str:
+    """Bounds in milliseconds, as in ``, from 2026-01-01 00:00:00 UTC until 2026-12-31 23:59:59 UTC``."""
+    bounds = (("from", starts_at_ms), ("until", ends_at_ms))
+    words = [f"{word} {datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC" for word, ms in bounds if ms]
+    return f", {' '.join(words)}" if words else ""
 
 
 def _field_text(field: Field, values: Values) -> str:

@@ -36,7 +36,7 @@ class Field(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-_MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _DAY: Final = Field("day of month", 1, 31, 31)
 _WEEKDAY: Final = Field("day of week", 0, 6, 7, _WEEKDAYS)
@@ -45,11 +45,12 @@ FIELDS: Final = (
     Field("minute", 0, 59, 59),
     Field("hour", 0, 23, 23),
     _DAY,
-    Field("month", 1, 12, 12, _MONTHS),
+    Field("month", 1, 12, 12, MONTHS),
     _WEEKDAY,
 )
 _WEEK: Final = 7
-_DAYS_IN: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+DAYS_IN: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""The most days a month has, January first."""
 
 
 def field_values(field: Field, text: str) -> Values:
@@ -72,7 +73,7 @@ def canonical(fields: Fields) -> Fields:
     Raises:
         InvalidSpec: no chosen month has a chosen day, and no day of the week stands in for it.
     """
-    days = max(_DAYS_IN[month - 1] for month in fields.month or range(1, 13))
+    days = max(DAYS_IN[month - 1] for month in fields.month or range(1, 13))
     day, weekday = fields.day, fields.weekday
     if day is not None:
         day = tuple(value for value in day if value <= days)

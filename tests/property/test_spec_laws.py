@@ -10,85 +10,14 @@ from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.errors import InvalidSpec
-from headgate.settings import MAX_INSTANT_MS
 from headgate.spec import Spec, parse_spec
 from headgate.spec.cron import CronSpec
 from headgate.spec.grammar import parse_fields
 from headgate.spec.zones import split_zone
-
-MINUTE = 60_000
-YEAR = 366 * 86_400_000
-LAWS = settings(derandomize=True, database=None, deadline=None, max_examples=200)
-
-
-def _ms(text: str) -> int:
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
-
-
-CHANGES = (
-    ("America/New_York", _ms("2024-03-10T07:00")),
-    ("America/New_York", _ms("2024-11-03T06:00")),
-    ("Australia/Lord_Howe", _ms("2024-10-05T15:30")),
-    ("Australia/Lord_Howe", _ms("2024-04-06T15:00")),
-    ("America/Sao_Paulo", _ms("2018-11-04T03:00")),
-    ("America/Sao_Paulo", _ms("2018-02-18T02:00")),
-    ("Pacific/Apia", _ms("2011-12-30T10:00")),
-    ("Antarctica/Troll", _ms("2024-03-31T01:00")),
-    ("Antarctica/Troll", _ms("2024-10-27T01:00")),
-    ("Europe/Dublin", _ms("2024-10-27T01:00")),
-    ("Africa/Casablanca", _ms("2024-03-10T02:00")),
-)
-"""Gaps and repeats of 30, 60 and 120 minutes, at midnight and across it, and a day that never was."""
-
-
-def _items(first: int, last: int) -> st.SearchStrategy[str]:
-    number = st.integers(first, last)
-    ranges = st.tuples(number, number).map(lambda pair: f"{min(pair)}-{max(pair)}")
-    stepped = st.tuples(st.one_of(st.just("*"), number.map(str), ranges), st.integers(1, last)).map(
-        lambda pair: f"{pair[0]}/{pair[1]}"
-    )
-    return st.one_of(number.map(str), ranges, stepped)
-
-
-def _field(first: int, last: int) -> st.SearchStrategy[str]:
-    return st.one_of(st.just("*"), st.lists(_items(first, last), min_size=1, max_size=3).map(",".join))
-
-
-@st.composite
-def cron_texts(draw: st.DrawFn) -> str:
-    """Any cron spec that can fire, in any zone of `CHANGES` or none."""
-    second = draw(st.one_of(st.just(""), _field(0, 59)))
-    day = draw(_field(1, 31))
-    month = "*" if day[0] not in "*12" else draw(_field(1, 12))
-    fields = [second, draw(_field(0, 59)), draw(_field(0, 23)), day, month, draw(_field(0, 7))]
-    zone = draw(st.one_of(st.just(""), st.sampled_from(CHANGES).map(lambda change: f"CRON_TZ={change[0]} ")))
-    text = zone + " ".join(filter(None, fields))
-    refusal = _refusal(text)
-    assume(refusal is None or "never fire" not in refusal)
-    assert refusal is None, refusal
-    return text
-
-
-def _refusal(text: str) -> str | None:
-    try:
-        parse_spec(text)
-    except InvalidSpec as refusal:
-        return refusal.message
-    return None
-
-
-INTERVALS = st.one_of(st.integers(1, 100_000), st.integers(1, MAX_INSTANT_MS)).map(lambda ms: f"@every:{ms}")
-SPECS = st.one_of(cron_texts(), INTERVALS).map(parse_spec)
-INSTANTS = st.one_of(
-    st.tuples(st.sampled_from(CHANGES), st.integers(-2 * 86_400_000, 2 * 86_400_000)).map(
-        lambda pair: pair[0][1] + pair[1]
-    ),
-    st.integers(0, MAX_INSTANT_MS),
-)
+from tests.property.specs import CHANGES, INSTANTS, LAWS, MINUTE, SPECS, YEAR, cron_texts, refusal_of, utc_ms
 
 
 @LAWS
@@ -145,7 +74,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(text: str, instants: lis
 
 
 @LAWS
-@given(text=cron_texts(), at=st.integers(0, _ms("2200-01-01T00:00")))
+@given(text=cron_texts(), at=st.integers(0, utc_ms("2200-01-01T00:00")))
 def test_what_is_accepted_fires(text: str, at: int) -> None:
     assert parse_spec(text).next_after(at) is not None
 
@@ -242,7 +171,7 @@ PREFIXES = st.sampled_from(("", "@every:", "@", "CRON_TZ=", "CRON_TZ=UTC ", "CRO
 )
 def test_no_text_raises_anything_but_invalid_spec(prefix: str, text: str) -> None:
     """And the refusal is short and printable, whatever was in the text."""
-    said = _refusal(prefix + text)
+    said = refusal_of(prefix + text)
     if said is None:
         spec = parse_spec(prefix + text)
         spec.next_after(0)
@@ -255,10 +184,10 @@ def test_no_text_raises_anything_but_invalid_spec(prefix: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("text", "after", "until"),
     [
-        ("* * * * * *", 1000, _ms("2024-05-15T12:00")),
-        ("CRON_TZ=America/New_York * * * * * *", _ms("2024-03-10T06:59:59"), _ms("2024-11-03T06:59:59")),
-        ("CRON_TZ=Pacific/Apia * * 30 12 *", _ms("2011-12-29T00:00"), _ms("2011-12-31T12:00")),
-        ("CRON_TZ=Antarctica/Troll * * * * * *", _ms("2024-03-31T00:59:59"), _ms("2024-10-27T02:59:59")),
+        ("* * * * * *", 1000, utc_ms("2024-05-15T12:00")),
+        ("CRON_TZ=America/New_York * * * * * *", utc_ms("2024-03-10T06:59:59"), utc_ms("2024-11-03T06:59:59")),
+        ("CRON_TZ=Pacific/Apia * * 30 12 *", utc_ms("2011-12-29T00:00"), utc_ms("2011-12-31T12:00")),
+        ("CRON_TZ=Antarctica/Troll * * * * * *", utc_ms("2024-03-31T00:59:59"), utc_ms("2024-10-27T02:59:59")),
     ],
 )
 def test_no_answer_enumerates_what_lies_between(
