@@ -86,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         backoff_max_ms: longest such wait.
         history_retention_ms: how long a deleted schedule's events are kept; 0 keeps them for ever.
         crash_limit: crashes of a job's workers after which its content is quarantined.
+        overdue_after_ms: how far past its due time a schedule counts as overdue.
         max_finished: most finished jobs that are kept of a queue, whatever their retention; the oldest go first.
 
     Raises:
@@ -100,6 +101,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     backoff_max_ms: int = 5_000
     history_retention_ms: int = 365 * 86_400_000
     crash_limit: int = 3
+    overdue_after_ms: int = 10_000
     max_finished: int = 10_000
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- due: the schedules due now, oldest first, and when the next one is. Mends the due index on the way.
+-- due: the schedules due now, oldest first, and when the next one is. Mends the due index on the way, and notes when it was.
 --
--- KEYS     1 namespace root; touches duty, due, resumes, failing, and the records of the schedules it reads
+-- KEYS     1 namespace root; touches duty, meta, due, resumes, failing, and the records of the schedules it reads
 -- ARGV     1 lease token, 2 limit
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
 --          {now, 'ok', due next ('' = nothing), {ids that cannot be read}, {row, …}, entries looked at, {ids to resume}}; a
@@ -71,4 +71,6 @@ local function to_resume()
   return found
 end
 
+-- One number in one place, which a full store can take; no sweep fails for it.
+redis.pcall('HSET', key_meta(), 'swept_at_ms', now_text)
 return {now_text, 'ok', earliest_due('(' .. now_text), unreadable, rows, #ids, to_resume()}

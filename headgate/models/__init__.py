@@ -1,6 +1,7 @@
 """Records as people see them, one module for each kind of thing."""
 
 from headgate.models.admission import Admission, Blocker
+from headgate.models.health import Health, HealthProblem, HealthStatus, OverdueSchedule, Overview
 from headgate.models.jobs import (
     FINAL_STATES,
     Decision,
@@ -55,6 +56,9 @@ __all__ = [
     "Event",
     "Failure",
     "Gap",
+    "Health",
+    "HealthProblem",
+    "HealthStatus",
     "Job",
     "JobPage",
     "JobRequest",
@@ -64,7 +68,9 @@ __all__ = [
     "MissedPolicy",
     "MissedTicks",
     "Outcome",
+    "OverdueSchedule",
     "Overlap",
+    "Overview",
     "Pause",
     "PeriodicOrigin",
     "Quarantine",

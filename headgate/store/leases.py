@@ -1,4 +1,4 @@
-"""Leases: one atomic call to renew or try for duties, one to give them up, one to look."""
+"""Leases: one atomic call to renew or try for duties, one to give them up, one to look, one that proves writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from headgate.errors import LeaseLost
-from headgate.models import DutyState
+from headgate.models import DutyState, OverdueSchedule, Overview
 from headgate.store.scripts import Scripts
 
 DUTIES: Final = ("scheduler", "reclaimer")
@@ -63,23 +63,17 @@ class Heartbeat(msgspec.Struct, frozen=True):
     duties: dict[str, Standing]
 
 
-class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is on duty and how things stand, read at one instant of store time."""
-
-    store_time_ms: int
-    duties: list[DutyState]
-    due_next_ms: int | None
-    overdue_by_ms: int
-    schedules: int
-    paused: int
-    failing: int
-
-
 class Leases:
-    """The duties of one namespace."""
+    """The duties of one namespace.
 
-    def __init__(self, scripts: Scripts) -> None:
+    Args:
+        scripts: of the namespace.
+        overdue_after_ms: how far past its due time a schedule counts as overdue; a duration.
+    """
+
+    def __init__(self, scripts: Scripts, *, overdue_after_ms: int) -> None:
         self._scripts = scripts
+        self._overdue_after_ms = overdue_after_ms
 
     async def heartbeat(
         self, process_id: str, bids: Sequence[Bid], about: Mapping[str, str], *, ttl_ms: int
@@ -117,17 +111,31 @@ class Leases:
         return released
 
     async def overview(self) -> Overview:
-        """Who holds each duty and how far scheduling is behind; by reads alone."""
-        now, due, schedules, paused, failing, *duties = await self._scripts.call("duties", *DUTIES)
+        """Who holds each duty and how far scheduling is behind, at one instant; by bounded reads alone."""
+        things, *duties = await self._scripts.call("duties", self._overdue_after_ms, *DUTIES)
+        now, due, swept, schedules, paused, failing, processes, overdue, oldest, oldest_due = things
         return Overview(
             store_time_ms=int(now),
             duties=[_duty(name, *row) for name, row in zip(DUTIES, duties, strict=True)],
+            processes=processes,
+            swept_at_ms=int(swept) if swept else None,
             due_next_ms=int(due) if due else None,
             overdue_by_ms=max(0, int(now) - int(due)) if due else 0,
+            overdue=overdue,
+            oldest_overdue=OverdueSchedule(schedule_id=oldest, due_ms=int(oldest_due)) if oldest else None,
             schedules=schedules,
             paused=paused,
             failing=failing,
         )
+
+    async def check_writable(self) -> None:
+        """Find out whether the store takes writes, without one.
+
+        Raises:
+            StoreFull: memory is exhausted.
+            StoreUnavailable: it is a replica, may not write to its disk, or gives no answer.
+        """
+        await self._scripts.call("probe")
 
 
 def check_lease(word: str) -> None:

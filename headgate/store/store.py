@@ -23,6 +23,7 @@ from headgate.store.runs import Runs
 from headgate.store.schedules import Schedules
 from headgate.store.scripts import Scripts
 from headgate.store.ticks import Ticks
+from headgate.store.upcoming import Upcoming
 from headgate.store.workers import Workers
 
 
@@ -56,12 +57,13 @@ class Store:
         self.backfills = Backfills(scripts)
         self.changes = Changes(scripts)
         self.runs = Runs(scripts)
+        self.upcoming = Upcoming(scripts)
         self.events = Events(scripts)
         self.producer = Producer(scripts)
         self.jobs = Jobs(scripts, self.events)
         self.queues = Queues(scripts)
         self.attempts = Attempts(scripts)
-        self.leases = Leases(scripts)
+        self.leases = Leases(scripts, overdue_after_ms=self.settings.overdue_after_ms)
         self.quarantine = Quarantine(scripts)
         self.workers = Workers(scripts)
         limits = self.settings
