@@ -20,12 +20,14 @@ from headgate.declared import Declared
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
 from headgate.handles import Schedules
+from headgate.health import check_health
 from headgate.heart import Heart
 from headgate.hooks import AfterHook, BeforeHook, Hooks
-from headgate.models import Enqueued, JobRequest
+from headgate.models import Enqueued, Health, JobRequest, ScheduleDefinition
 from headgate.names import check_queue
 from headgate.options import JobOptions, ScheduleOptions
 from headgate.process import Service, contending, running_process
+from headgate.reconcile import apply, check_owner, make_plan
 from headgate.registry import Registry
 from headgate.runner import Middleware
 from headgate.settings import Settings
@@ -33,11 +35,14 @@ from headgate.store import Store
 from headgate.store.jobs import Jobs
 from headgate.store.quarantine import Quarantine
 from headgate.store.queues import Queues
+from headgate.store.upcoming import UpcomingTicks
 from headgate.store.wakeups import Wakeups
 from headgate.store.workers import Workers
+from headgate.upcoming import MAX_UPCOMING
 from headgate.worker import Worker
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_OWNER: Final = "app"
 _CONCURRENCY: Final = 10
 _GRACE_SECONDS: Final = 10.0
 
@@ -51,9 +56,10 @@ class Headgate:
         namespace: applications of one namespace share schedules, queues and the scheduler duty.
         data_dir: where a store of its own is kept.
         settings: limits and intervals.
+        owner: whose the declared schedules are, see docs/declared.md; ``app`` unless given.
 
     Raises:
-        InvalidRequest: the URL or the namespace breaks its rule.
+        InvalidRequest: the URL, the namespace or the owner breaks its rule.
     """
 
     def __init__(
@@ -63,9 +69,12 @@ class Headgate:
         namespace: str = "default",
         data_dir: Path | str = ".headgate",
         settings: Settings | None = None,
+        owner: str | None = None,
     ) -> None:
         self.namespace = namespace
         self.settings = settings or Settings()
+        self.owner = _OWNER if owner is None else check_owner(owner)
+        self._named = owner is not None
         self._url = url
         self.data_dir = Path(data_dir)
         self._registry = Registry()
@@ -120,12 +129,19 @@ class Headgate:
             schedule_id: unique in the namespace.
             spec: when, see `headgate.spec`.
             kind: which actor.
-            options: the other fields of `ScheduleDefinition`; ``queue`` is the actor's own unless given.
+            options: the other fields of `ScheduleDefinition` but for ``owner``, which is the application's; ``queue``
+                is the actor's own unless given.
 
         Raises:
             InvalidRequest: a value breaks its rule, the id is declared twice, or the payload does not fit its actor.
         """
         self._declared.add(schedule_id, spec, kind, dict(options))
+
+    def definition(self, spec: str, *, kind: str, **options: Unpack[ScheduleOptions]) -> ScheduleDefinition:
+        """A schedule as `periodic` would declare it, without declaring it; arguments and errors as there. No I/O."""
+        definition = self._declared.definition(spec, kind, dict(options))
+        self._declared.check_payload(definition)
+        return definition
 
     # using the store
 
@@ -192,6 +208,14 @@ class Headgate:
         """Workers: list."""
         return self.store.workers
 
+    async def health(self) -> Health:
+        """Whether it works and why not, within the time of one call; a store that is away or full is an answer too."""
+        return await check_health(self.store)
+
+    async def upcoming_all(self, until_ms: int, *, limit: int = MAX_UPCOMING) -> UpcomingTicks:
+        """What all schedules fire after store time up to `until_ms`, by instant; errors as for `Upcoming.all`."""
+        return await self.store.upcoming.all(until_ms, limit=limit)
+
     def request(self, kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> JobRequest:
         """A job to ask for with `enqueue_many`; arguments and errors as for `enqueue`. No I/O."""
         request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
@@ -236,6 +260,8 @@ class Headgate:
         queues: Sequence[str] | None = None,
         concurrency: int = _CONCURRENCY,
         shutdown_grace: float = _GRACE_SECONDS,
+        prune: bool = False,
+        adopt: bool = False,
     ) -> AsyncIterator[Headgate]:
         """Schedule and work as tasks of the caller's program, until the body ends.
 
@@ -248,9 +274,12 @@ class Headgate:
             queues: which; those of the declared actors unless given.
             concurrency: most jobs at once.
             shutdown_grace: seconds.
+            prune: delete the schedules that this application's owner once declared and declares no longer.
+            adopt: take over declared schedules that belong to another owner.
 
         Raises:
             InvalidRequest: a declared schedule's payload does not fit its actor, or an argument breaks its rule.
+            Conflict: a declared schedule belongs to another owner; nothing was written.
             StoreError: the store does not answer, or cannot be used.
         """
         self._declared.definitions()  # a payload that does not fit is an error before anything is opened
@@ -260,8 +289,10 @@ class Headgate:
             raise InvalidRequest("queues must be a list of names", field="queues")
         for queue in queues or ():
             check_queue(queue)
+        if prune and not self._named:  # two applications without a name would delete each other's
+            raise InvalidRequest("prune needs an owner of the application's own: Headgate(owner=…)", field="prune")
         async with self:
-            await self._write_declared()
+            await self._write_declared(prune=prune, adopt=adopt)
             own, listening = self._connections_of_its_own()
             heart, services = Heart(own.leases, self.settings), list[Service]()
             if scheduler:
@@ -295,7 +326,9 @@ class Headgate:
             process_id=process_id,
         )
 
-    async def _write_declared(self) -> None:
-        """Each put compares first: what is as declared is left alone, so that many processes may start at once."""
-        for schedule_id, definition in self._declared.definitions().items():
-            await self.store.schedules.put(schedule_id, definition)
+    async def _write_declared(self, *, prune: bool = False, adopt: bool = False) -> None:
+        """What is as declared is left alone, so that many processes may start at once."""
+        wanted = self._declared.definitions()
+        await apply(
+            self.store, await make_plan(self.store, self.owner, wanted, adopt=adopt, leftovers=prune), prune=prune
+        )

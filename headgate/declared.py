@@ -11,8 +11,8 @@ from typing import Any
 from headgate.errors import InvalidRequest
 from headgate.models import JobRequest, ScheduleDefinition
 from headgate.names import check_schedule_id
+from headgate.reconcile import check_definition
 from headgate.registry import Registry
-from headgate.spec import parse_spec
 
 
 class Declared:
@@ -30,10 +30,10 @@ class Declared:
         """
         if check_schedule_id(schedule_id) in self._schedules:
             raise InvalidRequest(f"schedule {schedule_id} is declared twice", field="id")
+        if "owner" in options:
+            raise InvalidRequest("owner is the application's: Headgate(owner=…)", field="owner")
         definition = self.definition(spec, kind, options)
-        definition.check()
-        definition.content()
-        parse_spec(spec)
+        check_definition(schedule_id, definition)
         self.check_payload(definition)
         self._schedules[schedule_id] = (spec, kind, options)
 

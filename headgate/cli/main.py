@@ -7,7 +7,7 @@ import os
 import sys
 
 from headgate import HeadgateError, __version__
-from headgate.cli import demo, explain, scheduler, serve, worker
+from headgate.cli import apply, demo, explain, health, scheduler, serve, worker
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -41,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_to(commands.add_parser("serve", help="run the HTTP API and a scheduler, and with --app a worker"))
     scheduler.add_to(commands.add_parser("scheduler", help="run a scheduler alone"))
     worker.add_to(commands.add_parser("worker", help="run the jobs of an application"))
+    apply.add_to(commands.add_parser("apply", help="make the stored schedules what a TOML file declares"))
+    health.add_to(commands.add_parser("health", help="say whether it works: exits 0 if so, 1 with trouble, 2 if not"))
     explain.add_to(commands.add_parser("explain", help="say what a spec means and when it fires next"))
     demo.add_to(commands.add_parser("demo", help="watch telling schedules fire, and their jobs run"))
     return parser
