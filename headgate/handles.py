@@ -21,6 +21,7 @@ from headgate.options import ScheduleOptions
 from headgate.store import Store
 from headgate.store.events import EventPage
 from headgate.store.schedules import PutResult, SchedulePage
+from headgate.store.upcoming import NextTicks, Preview
 
 
 class Schedules:
@@ -144,3 +145,13 @@ class Schedules:
     async def changes(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> ChangePage:
         """A page of who changed what, newest first."""
         return await self._store.changes.list(schedule_id, limit=limit, cursor=cursor)
+
+    async def upcoming(self, schedule_id: str, n: int = 10) -> NextTicks:
+        """The next ticks of a schedule, 1 to 1,000; none, and why, while it is paused or when it is finished."""
+        return await self._store.upcoming.of(schedule_id, n)
+
+    async def preview(
+        self, spec: str, n: int = 10, *, starts_at_ms: int | None = None, ends_at_ms: int | None = None
+    ) -> Preview:
+        """What a spec means, what may surprise about it, and its next ticks, 1 to 1,000; nothing is stored."""
+        return await self._store.upcoming.preview(spec, n, starts_at_ms=starts_at_ms, ends_at_ms=ends_at_ms)

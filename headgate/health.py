@@ -27,12 +27,21 @@ async def check_health(store: Store) -> Health:
     try:
         with anyio.fail_after(store.settings.call_timeout_ms / 1000):
             overview = await store.leases.overview()
-            await store.leases.check_writable()
+            refusal = await refused_writes(store)
     except TimeoutError:
         refusal = StoreUnavailable("the store did not answer in time")
     except StoreError as error:
         refusal = error
     return judge(overview, refusal)
+
+
+async def refused_writes(store: Store) -> StoreError | None:
+    """Why the store takes no writes; None when it does. Nothing is written to find out."""
+    try:
+        await store.leases.check_writable()
+    except StoreError as error:
+        return error
+    return None
 
 
 def judge(overview: Overview | None, refusal: StoreError | None) -> Health:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 import anyio
 import anyio.to_thread
 
-from headgate.embedded._directory import claim, find_binary, release, socket_path
+from headgate.embedded._directory import claim, find_binary, release, shared_url, socket_path
 from headgate.embedded._server import Server
 from headgate.errors import EmbeddedError
 from headgate.log import log_event
@@ -25,7 +25,7 @@ from headgate.log import log_event
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["EmbeddedStore"]
+__all__ = ["EmbeddedStore", "shared_url"]
 
 BACKOFF_MIN_S: Final = 0.05
 BACKOFF_MAX_S: Final = 5.0

@@ -120,10 +120,14 @@ def socket_url(socket: Path) -> str:
     return f"unix://{quote(str(socket))}?db=0"
 
 
+def shared_url(data_dir: Path) -> str:
+    """Return the URL of this directory's server, whether or not there is one; nothing is made or started."""
+    return socket_url((_recorded(data_dir) or data_dir) / _SOCKET)
+
+
 def _in_use(data_dir: Path, pid: str) -> str:
     owner = f"process {pid}" if pid else "a process that is just starting"
-    recorded = _recorded(data_dir)
-    url = socket_url((recorded or data_dir) / _SOCKET)
+    url = shared_url(data_dir)
     return (
         f"data directory {data_dir} belongs to {owner}; share its server with: headgate serve --port 0 --redis '{url}'"
     )

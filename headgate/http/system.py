@@ -1,4 +1,4 @@
-"""How the whole stands: duties, liveness, readiness. Reads alone, so that a full store answers too."""
+"""How the whole stands: duties, liveness, readiness. Neither writes, so that a full store answers too."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from headgate.errors import StoreError
+from headgate.health import check_health, holds, judge, refused_writes
 from headgate.http.body import answer
 from headgate.http.problems import RETRY_AFTER
 from headgate.http.query import STORE, Query
+from headgate.models import HealthProblem, HealthStatus, Overview
+
+
+class Duties(Overview, frozen=True, kw_only=True):
+    """What is seen, and what to make of it, as in `Health`."""
+
+    status: HealthStatus
+    store: str
+    problems: list[HealthProblem]
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,8 +27,8 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         ready: every check is well.
-        checks: ``store`` is ``ok`` or the code of its error; ``scheduler`` is ``held``, ``vacant``, or ``unknown``
-            while the store does not answer.
+        checks: ``store`` is ``ok`` when it answers and takes writes, or the code of its error; ``scheduler`` is
+            ``held``, ``vacant``, or ``unknown`` while the store does not answer.
     """
 
     ready: bool
@@ -27,9 +36,13 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def get_duties(request: web.Request) -> web.Response:
-    """Who is on duty, and how far scheduling is behind."""
+    """Who is on duty, how far scheduling is behind, and what is wrong."""
     Query(request)
-    return answer(await request.app[STORE].leases.overview())
+    store = request.app[STORE]
+    overview = await store.leases.overview()
+    health = judge(overview, await refused_writes(store))
+    seen = msgspec.structs.asdict(overview)
+    return answer(Duties(**seen, status=health.status, store=health.store, problems=health.problems))
 
 
 async def get_health(_request: web.Request) -> web.Response:
@@ -38,16 +51,13 @@ async def get_health(_request: web.Request) -> web.Response:
 
 
 async def get_readiness(request: web.Request) -> web.Response:
-    """200 when the store answers within its deadline and somebody holds the scheduler duty, else 503."""
-    checks = {"store": "ok", "scheduler": "unknown"}
-    try:
-        overview = await request.app[STORE].leases.overview()
-    except StoreError as error:
-        checks["store"] = error.code
-    else:
-        held = any(duty.name == "scheduler" and duty.lease_left_ms is not None for duty in overview.duties)
-        checks["scheduler"] = "held" if held else "vacant"
-    ready = checks["scheduler"] == "held"
+    """200 when the store takes writes and somebody holds the scheduler duty, else 503; within the time of a call."""
+    health = await check_health(request.app[STORE])
+    scheduler = "unknown"
+    if health.overview:
+        scheduler = "held" if holds(health.overview, "scheduler") else "vacant"
+    checks = {"store": health.store, "scheduler": scheduler}
+    ready = checks == {"store": "ok", "scheduler": "held"}
     found = Readiness(ready=ready, checks=checks)
     return answer(found) if ready else answer(found, status=503, headers=RETRY_AFTER)
 
