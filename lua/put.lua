@@ -46,10 +46,12 @@ if created then
 end
 if ARGV[7] ~= '' then
   local from, upto = string.match(ARGV[8], '^(%d+),(%d+)$')
+  -- What a paused schedule passes was due to the pause; a resume knows only the new spec, and could not record it.
+  local reason = paused == '1' and 'paused' or 'spec_changed'
   seq, letters = digits(seq + 1), with_outcome(letters, 'skipped')
-  add_gap(id, from or ARGV[7], ARGV[7], 'spec_changed', found[7], found[8])
+  add_gap(id, from or ARGV[7], ARGV[7], reason, found[7], found[8])
   push_event({
-    seq = seq, id = id, tick = ARGV[7], outcome = 'skipped', reason = 'spec_changed', attempts = '1', from = from, upto = upto,
+    seq = seq, id = id, tick = ARGV[7], outcome = 'skipped', reason = reason, attempts = '1', from = from, upto = upto,
   })
   redis.call('HSET', record, 'last_tick_ms', ARGV[7])
 end

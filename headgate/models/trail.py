@@ -58,6 +58,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         revision: the one it made.
         by: who, or null.
         fields: from what to what, by name; of a payload only that it changed.
+        anchor_ms: the instant that a changed spec, or changed bounds, count from; null where those stayed.
     """
 
     at_ms: int
@@ -65,6 +66,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     by: str | None
     fields: dict[str, list[Any]] = {}
+    anchor_ms: int | None = None
 
 
 class ChangePage(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,16 +32,22 @@ class Changes:
         check_schedule_id(schedule_id)
         check_limit(limit, MAX_CHANGES)
         texts: list[str] = await self._scripts.call("kept", "changes", schedule_id)
-        changes = [_change(text) for text in texts]
+        changes = [change_from(text) for text in texts]
         scope = f"changes/{schedule_id}"
         page, following = page_of(changes, scope, cursor, limit, name=lambda change: f"{change.revision} {change.what}")
         return ChangePage(changes=page, next_cursor=following)
 
 
-def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]]) -> str:
-    """A change as the scripts take it: JSON without its first brace. Of a payload only that it changed."""
-    said = {name: [] if name == "payload" else list(pair) for name, pair in fields.items()}
-    return json.dumps({"what": what, "by": by or None, "fields": said}, ensure_ascii=False)[1:]
+def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]], anchor_ms: int | None = None) -> str:
+    """A change as the scripts take it: JSON without its first brace. Of a payload only that it changed.
+
+    `anchor_ms` is where a schedule counts from (milliseconds) whose spec or bounds it changes.
+    """
+    moved = {name: [] if name == "payload" else list(pair) for name, pair in fields.items()}
+    said: dict[str, Any] = {"what": what, "by": by or None, "fields": moved}
+    if anchor_ms is not None:
+        said["anchor_ms"] = anchor_ms
+    return json.dumps(said, ensure_ascii=False)[1:]
 
 
 def check_revision(schedule_id: str, schedule: Schedule | None, expected: int | None) -> None:
@@ -53,7 +59,8 @@ def check_revision(schedule_id: str, schedule: Schedule | None, expected: int | 
         )
 
 
-def _change(text: str) -> Change:
+def change_from(text: str) -> Change:
+    """A change as stored; raises `StoreError` when it is not what Headgate writes."""
     try:
         fields: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
         return msgspec.convert(fields, Change, strict=False)

@@ -28,13 +28,14 @@ class Runs:
         check_schedule_id(schedule_id)
         check_limit(limit, MAX_MANUAL)
         texts: list[str] = await self._scripts.call("kept", "manual", schedule_id)
-        runs = [_run(text) for text in texts]
+        runs = [run_from(text) for text in texts]
         scope = f"manual/{schedule_id}"
         page, following = page_of(runs, scope, cursor, limit, name=lambda run: f"{run.recorded_at_ms} {run.job_id}")
         return ManualRunPage(runs=page, next_cursor=following)
 
 
-def _run(text: str) -> ManualRun:
+def run_from(text: str) -> ManualRun:
+    """A run by hand as stored; raises `StoreError` when it is not what Headgate writes."""
     try:
         return msgspec.json.decode(text, type=ManualRun)
     except msgspec.MsgspecError:

@@ -113,9 +113,8 @@ class Schedules:
             check_revision(schedule_id, stored, expected_revision)
             if stored and all(record.get(name) == value for name, value in fields.items()):
                 return PutResult(schedule=stored, change="unchanged")
-            moved = _moved(record, fields) if record else {}
-            change = change_text("updated" if record else "created", by, moved)
             standing = _standing(schedule_id, record, int(now_text), spec, fields, paused=paused)
+            change = _change(record, fields, by, standing)
             word, *answer = await self._scripts.call("put", *standing, change, *_flat(fields))
             if word == "broken":
                 raise StoreError(f"a key of schedule {schedule_id} holds a type that headgate did not write")
@@ -271,6 +270,13 @@ def _label_text(label: str) -> str:
     return f"{canonical(name)}:{canonical(value)}" if equals else f"{canonical(name)}:"
 
 
+def _change(record: dict[str, str], fields: dict[str, str], by: str, standing: Sequence[str | int]) -> str:
+    if not record:
+        return change_text("created", by, {})
+    _id, _revision, as_read, _next, anchor_ms, *_ = standing
+    return change_text("updated", by, _moved(record, fields), None if as_read == "keep" else int(anchor_ms))
+
+
 def _moved(record: dict[str, str], fields: dict[str, str]) -> dict[str, list[str | None]]:
     """From what to what, of the fields that a write moves."""
     derived = {"payload_bytes", "fingerprint", "zone", "rules"}
@@ -313,8 +319,8 @@ def _standing(
 
 
 def _passed(record: dict[str, str], now_ms: int) -> tuple[int | None, TickRange | None]:
-    """The latest tick that is due under the old spec, and the older due ones: a new spec passes them."""
-    if not record.get("next_run_ms"):
+    """The latest tick that is due under the old spec, paused or not, and the older due ones: a new spec passes them."""
+    if not record:
         return None, None
     try:
         old = timing_from(record)

@@ -113,7 +113,7 @@ async def test_a_schedule_paused_at_creation_waits_for_nothing(moved: World) -> 
 
 
 async def test_a_write_of_a_paused_schedule_leaves_it_paused(moved: World) -> None:
-    """The pause state belongs to pause and resume; also since when, and no tick of the pause is recorded."""
+    """The pause state belongs to pause and resume; also since when. What the new spec passes was due to the pause."""
     await moved.store.schedules.put("a", definition(), paused=True)
     await moved.advance(10 * MINUTE)
     for paused in (False, True):
@@ -121,8 +121,11 @@ async def test_a_write_of_a_paused_schedule_leaves_it_paused(moved: World) -> No
         assert (result.change, result.schedule.paused, result.schedule.next_run_ms) == ("updated", True, None)
     assert await moved.client.zrange(moved.keys("due"), 0, -1) == []
     assert await moved.client.zscore(moved.keys("paused"), "a") == START_MS
-    assert await moved.events("a") == []
-    assert await moved.gaps("a") == []
+    [event] = await moved.events("a")
+    assert (event["outcome"], event["reason"], event["tick_ms"]) == ("skipped", "paused", START_MS + 10 * MINUTE)
+    [gap] = await moved.gaps("a")
+    assert (gap["from_ms"], gap["until_ms"]) == (START_MS + MINUTE, START_MS + 10 * MINUTE)
+    assert (gap["reason"], gap["spec"]) == ("paused", "@every:60000")
 
 
 async def test_the_wish_to_pause_counts_at_creation_only(moved: World) -> None:
