@@ -44,7 +44,7 @@ def preview_ticks(spec: Spec, after_ms: int, n: int) -> list[PreviewedTick]:
         raise ValueError(f"n must be 1 to {MAX_PREVIEW}")
     before = spec.latest_at_or_before(after_ms)
     ticks = [after_ms if before is None else before]
-    while len(ticks) <= n and (tick := spec.next_after(max(ticks[-1], after_ms))) is not None:
+    while len(ticks) <= n and (tick := spec.next_after(ticks[-1])) is not None:
         ticks.append(tick)
     changes = [change for change in spec.changes(ticks[0], ticks[-1]) if spec.names(change.start, change.end)]
     previewed = []

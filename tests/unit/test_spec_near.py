@@ -67,6 +67,13 @@ def test_only_the_very_time_is_explained_by_the_change(at: str, kind: str) -> No
     assert explain_instant(HALF_PAST_ONE, _ms(at)).kind == kind
 
 
+@pytest.mark.parametrize("at", ["2026-03-29T02:30", "2026-10-25T03:30"])
+def test_a_change_takes_nothing_after_its_stretch(at: str) -> None:
+    """02:30 is shown on both days, and fires; an hour too late is only an hour too late."""
+    spec = parse_spec("CRON_TZ=Europe/London 30 2 * * *")
+    assert explain_instant(spec, _ms(at)).kind is InstantKind.NOT_A_TICK
+
+
 def test_a_time_shown_twice() -> None:
     """The second one did not fire, as the first did."""
     facts = explain_instant(HALF_PAST_ONE, _ms("2026-10-25T01:30"))

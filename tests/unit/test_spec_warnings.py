@@ -60,7 +60,7 @@ def test_the_leap_day() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["0 0 13 * 5", "0 0 */2 * MON", "0 0 1-31 * MON", "0 0 31 2 MON", "CRON_TZ=UTC\t0 0 1 * 1 "]
+    "text", ["0 0 13 * 5", "0 0 */2 * MON", "0 0 1-31 * MON", "0 0 31 2 MON", "0 0 31 * MON", "CRON_TZ=UTC\t0 0 1 * 1 "]
 )
 def test_both_day_fields(text: str) -> None:
     """As written: also where the union comes to every day, or one of the two to none."""
