@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiohttp import hdrs, web
 
 from headgate.hooks import Hooks
-from headgate.http import jobs, periodic, quarantine, queues, system, workers
+from headgate.http import control, history, jobs, periodic, quarantine, queues, specs, system, workers
 from headgate.http.problems import REQUEST_ID_HEADER, problem, problems, request_id
 from headgate.http.query import HOOKS, STORE
 from headgate.settings import MAX_BODY_BYTES
@@ -57,7 +57,7 @@ def create_app(store: Store, hooks: Hooks | None = None) -> web.Application:
     app[STORE] = store
     app[HOOKS] = hooks or Hooks()
     app.on_response_prepare.append(_add_headers)
-    resources = (periodic, jobs, queues, quarantine, workers, system)
+    resources = (periodic, control, history, specs, jobs, queues, quarantine, workers, system)
     app.add_routes(_heedful(route) for resource in resources for route in resource.ROUTES)
     return app
 

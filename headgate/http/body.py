@@ -54,14 +54,22 @@ async def read_body(request: web.Request, model: type[_Model]) -> _Model:
     return _shaped(parse_json(await _bytes(request), field="body", levels=_LEVELS), model)
 
 
+async def read_options(request: web.Request, model: type[_Model]) -> _Model:
+    """The body of an operation that needs none: `model` with its defaults where nothing was sent.
+
+    Raises:
+        InvalidRequest: as for `read_body`.
+    """
+    return await read_body(request, model) if request.body_exists else model()
+
+
 async def read_nothing(request: web.Request) -> None:
     """The body of an operation that takes no fields: none, or ``{}`` for clients that must send something.
 
     Raises:
         InvalidRequest: as for `read_body`.
     """
-    if request.body_exists:
-        await read_body(request, _NoFields)
+    await read_options(request, _NoFields)
 
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -26,13 +26,16 @@ from headgate.errors import (
     InvalidShape,
     NotFound,
     Quarantined,
+    RevisionMismatch,
     SkipTick,
     StoreFull,
     StoreUnavailable,
     TooLarge,
     UnsupportedMedia,
 )
+from headgate.http.conditions import etag
 from headgate.log import log_event
+from headgate.models import Schedule
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
 RETRY_AFTER: Final[Mapping[str, str]] = {"Retry-After": "1"}
@@ -43,6 +46,7 @@ _STATUS: Final[Mapping[type[Exception], int]] = {
     InvalidRequest: 400,
     NotFound: 404,
     Conflict: 409,
+    RevisionMismatch: 412,
     TooLarge: 413,
     UnsupportedMedia: 415,
     InvalidShape: 422,
@@ -70,6 +74,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         type: always ``about:blank``, as the title is that of the status; `code` tells errors apart.
         detail: for people: field, value and rule; may change.
         field: the offending field, parameter or header; absent unless the input is to blame.
+        current: of a stale write, the schedule as it stands without its payload, or null; else absent.
         request_id: as in the answer's header and in the log.
     """
 
@@ -79,6 +84,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     code: str
     field: str | msgspec.UnsetType = msgspec.UNSET
+    current: Schedule | msgspec.UnsetType | None = msgspec.UNSET
     request_id: str
 
 
@@ -100,6 +106,7 @@ def problem(
     detail: str,
     *,
     field: str | None = None,
+    current: Schedule | msgspec.UnsetType | None = msgspec.UNSET,
     headers: Mapping[str, str] | None = None,
 ) -> web.Response:
     """An error answer, with its request id."""
@@ -109,6 +116,7 @@ def problem(
         detail=detail,
         code=code,
         field=msgspec.UNSET if field is None else field,
+        current=current,
         request_id=request_id,
     )
     return web.Response(
@@ -139,7 +147,17 @@ def _ours(request: web.Request, name: str, error: HeadgateError) -> web.Response
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         _log(request, request_id=name, code=error.code, detail=error.message)
     headers = RETRY_AFTER if status in _PASSING else None
-    return problem(name, status, error.code, error.message, field=error.field, headers=headers)
+    current = _current(error)
+    if isinstance(current, Schedule):
+        headers = etag(current.revision)
+    return problem(name, status, error.code, error.message, field=error.field, current=current, headers=headers)
+
+
+def _current(error: HeadgateError) -> Schedule | msgspec.UnsetType | None:
+    if not isinstance(error, RevisionMismatch):
+        return msgspec.UNSET
+    found = error.current
+    return msgspec.structs.replace(found, payload=msgspec.UNSET) if isinstance(found, Schedule) else None
 
 
 def _aiohttps(name: str, error: web.HTTPException) -> web.Response:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from headgate.http.body import answer, read_body
+from headgate.http.body import answer, read_options
 from headgate.http.query import STORE, Query
 from headgate.jsontext import canonical
 
@@ -44,7 +44,7 @@ async def put_quarantine(request: web.Request) -> web.Response:
     """Bar a fingerprint (201), or change the note of one that is barred (200)."""
     Query(request)
     fingerprint = _fingerprint(request)
-    body = await read_body(request, QuarantinePut) if request.body_exists else QuarantinePut()
+    body = await read_options(request, QuarantinePut)
     canonical(body.note, field="note")  # half of a surrogate pair is no text, and could not be shown again
     new = await request.app[STORE].quarantine.add(fingerprint, note=body.note)
     return answer(Barred(fingerprint), status=201 if new else 200)

@@ -1,4 +1,4 @@
-"""What a handler takes from a request besides its body: the store, query parameters, the idempotency key."""
+"""What a handler takes from a request besides its body: the store, ids, query parameters, headers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from aiohttp import web
 
 from headgate.errors import InvalidRequest
 from headgate.hooks import Hooks
-from headgate.names import check_idempotency_key, shown
+from headgate.names import check_idempotency_key, check_schedule_id, shown
+from headgate.settings import MAX_WHO
 from headgate.store import Store
 
 STORE: Final = web.AppKey("store", Store)
 HOOKS: Final = web.AppKey("hooks", Hooks)
+
+# Not the default pattern of a segment: an id may hold braces.
+SCHEDULE_PATH: Final = "/api/v1/periodic/{id:[^/]+}"
+WHO_HEADER: Final = "X-Headgate-By"
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _FLAGS: Final = {"true": True, "false": False}
@@ -54,9 +59,21 @@ class Query:
             raise InvalidRequest(f"{name} {shown(text)} is not a whole number of at most 18 digits", field=name)
         return int(text)
 
+    def instant(self, name: str) -> int:
+        """A whole number that must be there."""
+        if name not in self._values:
+            raise InvalidRequest(f"{name} is required", field=name)
+        return self.integer(name, 0)
+
     def flag(self, name: str) -> bool:
         """``true`` or ``false``, the latter when absent."""
-        text = self._values.get(name, "false")
+        return self.choice(name) or False
+
+    def choice(self, name: str) -> bool | None:
+        """``true`` or ``false``; None when absent."""
+        text = self._values.get(name)
+        if text is None:
+            return None
         if text not in _FLAGS:
             raise InvalidRequest(f"{name} {shown(text)} must be true or false", field=name)
         return _FLAGS[text]
@@ -66,6 +83,19 @@ class Query:
         return self._values.get("cursor") or None
 
 
+def schedule_id(request: web.Request) -> str:
+    """The id in the path; raises `InvalidRequest` if it is none."""
+    return check_schedule_id(request.match_info["id"])
+
+
+def header(request: web.Request, name: str) -> str | None:
+    """A header that says one thing; None when absent, and `InvalidRequest` when there are several."""
+    values = request.headers.getall(name, [])
+    if len(values) > 1:
+        raise InvalidRequest(f"{name} is given twice", field=name)
+    return values[0] if values else None
+
+
 def idempotency_key(request: web.Request) -> str:
     """The request's key.
 
@@ -73,7 +103,16 @@ def idempotency_key(request: web.Request) -> str:
         IdempotencyKeyMissing: there is none, or an empty one.
         InvalidRequest: it breaks its rule, or there are several.
     """
-    keys = request.headers.getall("Idempotency-Key", [])
-    if len(keys) > 1:
-        raise InvalidRequest("Idempotency-Key is given twice", field="Idempotency-Key")
-    return check_idempotency_key(keys[0] if keys else None)
+    return check_idempotency_key(header(request, "Idempotency-Key"))
+
+
+def who(request: web.Request, by: str | None = None) -> str:
+    """Who asks, for the logs of a schedule: the body's `by`, else the header; '' for nobody.
+
+    Raises:
+        InvalidRequest: it is too long, or has a character that cannot be printed.
+    """
+    text, field = (header(request, WHO_HEADER) or "", WHO_HEADER) if by is None else (by, "by")
+    if len(text) > MAX_WHO or not text.isprintable():
+        raise InvalidRequest(f"{field} must be at most {MAX_WHO} printable characters", field=field)
+    return text

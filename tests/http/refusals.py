@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from yarl import URL
@@ -22,6 +24,7 @@ class Refusal(NamedTuple):
     method: str
     url: str
     body: Any = None
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 def bad_path(method: str, url: str, field: str, rule: str) -> Refusal:
@@ -35,9 +38,15 @@ async def check_refused(api: Client, world: World, refusal: Refusal) -> None:
     await enqueue(api, "runs")
     await world.store.attempts.admit("worker-1", ["default"], 10, 60_000)
     await enqueue(api, "waits")
+    await check_sent(api, world, refusal)
+
+
+async def check_sent(api: Client, world: World, refusal: Refusal) -> None:
+    """Send it, and compare all that is stored before and after."""
     before = await stored(world)
     body = {} if refusal.body is None else {"json": refusal.body}
-    response = await api.request(refusal.method, URL(refusal.url, encoded=True), headers=key(), **body)
+    headers = {**key(), **refusal.headers}
+    response = await api.request(refusal.method, URL(refusal.url, encoded=True), headers=headers, **body)
     problem = await problem_of(response, refusal.status, refusal.code, refusal.field)
     assert refusal.rule in problem["detail"]
     assert len(problem["detail"]) < 300

@@ -10,9 +10,11 @@ import pytest
 
 from headgate.connect import connect
 from headgate.http import create_app
+from headgate.http.control import BackfillBody, PauseBody, ResumeBody, RunBody
 from headgate.http.jobs import Batch
 from headgate.http.periodic import SchedulePut
 from headgate.http.quarantine import QuarantinePut
+from headgate.http.specs import PreviewBody
 from headgate.models import JobRequest, QueueLimits
 from headgate.settings import Settings
 from headgate.store import Store
@@ -46,13 +48,18 @@ MODELS: dict[str, type[msgspec.Struct]] = {
     "PUT /api/v1/queues/{queue}/limits": QueueLimits,
     "PUT /api/v1/quarantine/{fingerprint}": QuarantinePut,
     "PUT /api/v1/periodic/{id}": SchedulePut,
+    "POST /api/v1/periodic/{id}/pause": PauseBody,
+    "POST /api/v1/periodic/{id}/resume": ResumeBody,
+    "POST /api/v1/periodic/{id}/backfill": BackfillBody,
+    "POST /api/v1/periodic/{id}/run": RunBody,
+    "POST /api/v1/specs/preview": PreviewBody,
 }
 
 
 def bodies(route: str) -> list[Any]:
     """Junk alone, and in place of each field."""
     model = MODELS.get(route)
-    required = {"kind": "k", "spec": "@every:60000"}
+    required = {"kind": "k", "spec": "@every:60000", "after_ms": 0, "until_ms": 1}
     names = model.__struct_fields__ if model else ()
     good = {name: value for name, value in required.items() if name in names}
     return [*JUNK, *(good | {name: junk} for name in names for junk in JUNK)]
@@ -69,7 +76,7 @@ ROUTES = routes()
 
 def test_every_resource_is_among_the_routes() -> None:
     resources = {path.split("/")[3] for _, path in ROUTES if path.startswith("/api/v1/")}
-    assert resources == {"periodic", "jobs", "queues", "quarantine", "workers", "duties"}
+    assert resources == {"periodic", "specs", "upcoming", "jobs", "queues", "quarantine", "workers", "duties"}
 
 
 @pytest.mark.parametrize(("method", "path"), [(method, path) for method, path in ROUTES if "{" in path])

@@ -21,6 +21,17 @@ FULL = {
     "retention_ms": 0,
     "on_missed": "backfill",
     "backfill_limit": 17,
+    "description": "What happened yesterday",
+    "labels": {"team": "mail", "size": "größer"},
+    "overlap": "allow",
+    "max_lateness_ms": 3_600_000,
+    "starts_at_ms": 1,
+    "ends_at_ms": 253_402_300_799_999,
+    "jitter_ms": 60_000,
+    "unique_key": "digest",
+    "headers": {"trace": "on"},
+    "deadline_ms": 7_200_000,
+    "owner": "mail/schedules.toml",
 }
 
 
@@ -81,7 +92,8 @@ async def test_list_pages_by_id_without_payloads(api: Client) -> None:
     params = {"limit": "2"}
     while True:
         page = await body_of(await api.get("/api/v1/periodic", params=params))
-        assert set(page) == {"schedules", "next_cursor"}
+        assert set(page) == {"schedules", "next_cursor", "examined"}
+        assert page["examined"] == len(page["schedules"])
         found += page["schedules"]
         if page["next_cursor"] is None:
             break
@@ -92,7 +104,7 @@ async def test_list_pages_by_id_without_payloads(api: Client) -> None:
 
 
 async def test_an_empty_namespace_has_an_empty_list(api: Client) -> None:
-    empty: dict[str, Any] = {"schedules": [], "next_cursor": None}
+    empty: dict[str, Any] = {"schedules": [], "next_cursor": None, "examined": 0}
     assert await body_of(await api.get("/api/v1/periodic")) == empty
     assert await body_of(await api.get("/api/v1/periodic?limit=200&cursor=")) == empty
 
