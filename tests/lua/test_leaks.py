@@ -28,6 +28,7 @@ async def everything(world: World) -> None:
         await world.put(schedule_id)
         await store.producer.run_now(schedule_id, idempotency_key="k")
     await store.schedules.put("p", ScheduleDefinition(kind="test", spec="@every:60000"), paused=True)
+    await store.control.pause("p", until_ms=START_MS + 9 * MINUTE)
     await world.put("failing", payload="no room", queue="full")
     await store.queues.set_limits("full", QueueLimits(max_unfinished=0))
     await world.put("passes", "@every:1000", payload="barred")
@@ -95,6 +96,10 @@ def key(family: str, *parts: str, do: str, **more: Any) -> Damage:
     return lambda world: getattr(world.client, do)(world.keys(family, *parts), *args, **more)
 
 
+def gap(from_ms: int, *, until_ms: int | None = None) -> str:
+    return f'{{"from_ms":{from_ms},"until_ms":{until_ms or from_ms},"reason":"paused","spec":"@every:1"}}'
+
+
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "a key that nobody knows": (
         lambda world: world.client.set(world.keys.root + "leftover", 1),
@@ -135,8 +140,41 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
             key(index, do="zadd", args=({"none": 1},)),
             f"{index} names none, which is no schedule",
         )
-        for index in ("schedules", "due", "paused", "failing")
+        for index in ("schedules", "due", "paused", "resumes", "failing")
     },
+    "a schedule that resumes elsewhere": (
+        key("resumes", do="zadd", args=({"p": 1},)),
+        f"schedule p is to resume at {START_MS + 9 * MINUTE}, and stands at 1.0 in resumes",
+    ),
+    "a schedule that would never resume": (
+        key("resumes", do="zrem", args=("p",)),
+        f"schedule p is to resume at {START_MS + 9 * MINUTE}, and stands at None in resumes",
+    ),
+    "a pause that is over": (
+        key("schedule", "a", do="hset", args=("pause_reason", "x")),
+        "schedule a is not paused, and has ['pause_reason']",
+    ),
+    "a gap that is none": (key("gaps", "a", do="zadd", args=({"{}": 1},)), "gaps of a hold {}, which is none"),
+    "a gap that its schedule has not passed": (
+        key("gaps", "a", do="zadd", args=({gap(START_MS + 9 * MINUTE): START_MS + 9 * MINUTE},)),
+        f"gaps of a hold {gap(START_MS + 9 * MINUTE)}, and its anchor is {START_MS + MINUTE}",
+    ),
+    "a gap at another instant": (
+        key("gaps", "a", do="zadd", args=({gap(5): 6},)),
+        f"gaps of a hold {gap(5)} at 6, after one that ends at -1",
+    ),
+    "gaps that share a tick": (
+        key("gaps", "a", do="zadd", args=({gap(5): 5, gap(5, until_ms=7): 7},)),
+        f"gaps of a hold {gap(5, until_ms=7)} at 7, after one that ends at 5",
+    ),
+    "a log that grows without an end": (
+        key("changes", "a", do="lpush", args=("{}",) * 50),
+        "changes of a has 51 entries, and 50 are kept",
+    ),
+    "dead changes for ever": (
+        key("changes", "gone", do="persist"),
+        "changes:gone has neither a schedule nor a lifetime",
+    ),
     "a job in no set": (
         key("state", "w", "available", do="zrem", args=("w",)),
         "job w is 'available' in queue 'w' and stands in []",

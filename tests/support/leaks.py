@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from headgate.models import FINAL_STATES, JobState
+import msgspec
+
+from headgate.models import FINAL_STATES, Gap, JobState
+from headgate.settings import MAX_CHANGES, MAX_EVENTS, MAX_GAPS, MAX_MANUAL
 from headgate.store import Store
 from headgate.store.keys import PATTERNS, Keys
 
@@ -17,15 +20,17 @@ if TYPE_CHECKING:
 TYPES: Final = {
     "hash": ("meta", "schedule", "job", "queue", "quarantine", "process"),
     "zset": (
-        *("schedules", "due", "paused", "failing", "gaps", "queues", "state", "deadlines"),
+        *("schedules", "due", "paused", "resumes", "failing", "gaps", "queues", "state", "deadlines"),
         *("barred", "quarantined", "releasing", "processes"),
     ),
-    "list": ("events", "manual"),
+    "list": ("events", "manual", "changes"),
     "string": ("duty", "epoch", "tick", "unique", "idem_run", "idem_jobs"),
 }
 WITH_A_LIFETIME: Final = ("duty", "tick", "idem_run", "idem_jobs", "process")
-OF_A_SCHEDULE: Final = ("events", "gaps", "manual")
+OF_A_SCHEDULE: Final = ("events", "gaps", "manual", "changes")
 """Have a lifetime once their schedule is deleted."""
+CAPS: Final = {"events": MAX_EVENTS, "gaps": MAX_GAPS, "manual": MAX_MANUAL, "changes": MAX_CHANGES}
+PAUSE_FIELDS: Final = ("pause_reason", "paused_by", "paused_at_ms", "paused_until_ms")
 EITHER: Final = (*OF_A_SCHEDULE, "unique")
 CHANNELS: Final = ("wake", "ready")
 TEST_CLOCK: Final = "test-clock"
@@ -122,7 +127,8 @@ async def check_store(world: World) -> None:
 async def find_leaks(client: Any, keys: Keys, *, history_for_ever: bool = False) -> list[str]:
     """What is wrong with the keys of a namespace, a line each; nothing while every rule of its families holds."""
     it = await read_all(client, keys)
-    rules = (_shapes(it, history_for_ever), _schedules(it), _jobs(it), _deadlines(it), _unique(it), _quarantine(it))
+    of_schedules = (_schedules(it), _pauses(it), _gaps(it), _caps(it))
+    rules = (_shapes(it, history_for_ever), *of_schedules, _jobs(it), _deadlines(it), _unique(it), _quarantine(it))
     return [line for rule in rules for line in rule]
 
 
@@ -171,7 +177,7 @@ def _shapes(it: Snapshot, history_for_ever: bool) -> Iterator[str]:
 def _schedules(it: Snapshot) -> Iterator[str]:
     """Each is listed, and stands in one of the indexes; each index names schedules."""
     records = {id_: record for (id_,), record in it.all("schedule")}
-    for index in ("schedules", "due", "paused", "failing"):
+    for index in ("schedules", "due", "paused", "resumes", "failing"):
         yield from (f"{index} names {id_}, which is no schedule" for id_ in it.get(index) if id_ not in records)
     for id_, record in records.items():
         if id_ not in it.get("schedules"):
@@ -179,6 +185,43 @@ def _schedules(it: Snapshot) -> Iterator[str]:
         stands_in = [index for index in ("due", "paused") if id_ in it.get(index)]
         if stands_in != (["paused"] if record.get("paused") == "1" else ["due"]):
             yield f"schedule {id_} stands in {stands_in} and is paused={record.get('paused')}"
+
+
+def _pauses(it: Snapshot) -> Iterator[str]:
+    """A schedule that is to resume by itself is paused, and stands where its record says; no other says when."""
+    for (id_,), record in it.all("schedule"):
+        until_ms = record.get("paused_until_ms") or None
+        stands_at = it.get("resumes").get(id_)
+        if (None if stands_at is None else f"{stands_at:.0f}") != until_ms:
+            yield f"schedule {id_} is to resume at {until_ms}, and stands at {stands_at} in resumes"
+        kept = [name for name in PAUSE_FIELDS if record.get(name)]
+        if record.get("paused") != "1" and kept:
+            yield f"schedule {id_} is not paused, and has {kept}"
+
+
+def _gaps(it: Snapshot) -> Iterator[str]:
+    """Each stands at its end, says whose ticks it has, lies behind its schedule's anchor, and shares no tick."""
+    for (id_,), entries in it.all("gaps"):
+        anchor_ms, end_ms = int(it.get("schedule", id_).get("anchor_ms") or 0), -1
+        for text, score in sorted(entries.items(), key=lambda entry: entry[1]):
+            try:
+                gap = msgspec.json.decode(text, type=Gap)
+            except msgspec.MsgspecError:
+                yield f"gaps of {id_} hold {text}, which is none"
+                continue
+            if not (end_ms < gap.from_ms <= gap.until_ms == score and gap.reason and gap.spec):
+                yield f"gaps of {id_} hold {text} at {score:.0f}, after one that ends at {end_ms}"
+            if gap.until_ms > anchor_ms:
+                yield f"gaps of {id_} hold {text}, and its anchor is {anchor_ms}"
+            end_ms = gap.until_ms
+
+
+def _caps(it: Snapshot) -> Iterator[str]:
+    """No list grows without an end."""
+    for family, most in CAPS.items():
+        for (id_,), entries in it.all(family):
+            if len(entries) > most:
+                yield f"{family} of {id_} has {len(entries)} entries, and {most} are kept"
 
 
 def _jobs(it: Snapshot) -> Iterator[str]:
