@@ -54,6 +54,12 @@ HEADERS = [
     b"Upgrade: websocket\r\nConnection: upgrade",
     b"Accept-Encoding: \xff",
     b"Authorization: " + b"x" * 5_000,
+    b"If-Match: \xff",
+    b'If-Match: "' + b"9" * 5_000,
+    b"If-Match: *\r\nIf-Match: *",
+    b"If-None-Match: *\r\nIf-None-Match: \xff",
+    b"X-Headgate-By: \xff\xfe",
+    b"X-Headgate-By: \xe2\x80\xae\xed\xa0\x80",
 ]
 
 
@@ -69,7 +75,18 @@ async def test_no_target_is_a_500(api: Client, method: bytes, target: bytes) -> 
 
 
 @pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
-@pytest.mark.parametrize("start", [b"GET /api/v1/periodic", b"POST /api/v1/periodic/s/run", b"PUT /api/v1/periodic/s"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /api/v1/periodic",
+        b"POST /api/v1/periodic/s/run",
+        b"PUT /api/v1/periodic/s",
+        b"DELETE /api/v1/periodic/s",
+        b"POST /api/v1/periodic/s/pause",
+        b"POST /api/v1/periodic/s/resume",
+        b"POST /api/v1/periodic/s/backfill",
+    ],
+)
 async def test_no_header_is_a_500(api: Client, start: bytes, header: bytes) -> None:
     request = start + b" HTTP/1.1\r\nConnection: close\r\n" + header + b"\r\n\r\n"
     assert 200 <= status_of(await raw(api, request)) < 500
