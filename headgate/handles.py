@@ -11,6 +11,7 @@ from headgate.models import (
     Backfilled,
     ChangePage,
     Enqueued,
+    Explanation,
     Gap,
     ManualRunPage,
     MissedTicks,
@@ -133,6 +134,10 @@ class Schedules:
     async def events(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> EventPage:
         """A page of what became of a schedule's ticks, newest first."""
         return await self._store.events.list(schedule_id, limit=limit, cursor=cursor)
+
+    async def explain(self, schedule_id: str, tick_ms: int) -> Explanation:
+        """Did it run, and why not: what became of a tick, in a code, in a sentence and in facts."""
+        return await self._store.explains.explain(schedule_id, tick_ms)
 
     async def gaps(self, schedule_id: str) -> Sequence[Gap]:
         """The ranges of ticks that did not run, oldest first."""

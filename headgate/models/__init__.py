@@ -1,6 +1,7 @@
 """Records as people see them, one module for each kind of thing."""
 
 from headgate.models.admission import Admission, Blocker
+from headgate.models.explanation import Explanation, TickCode
 from headgate.models.health import Health, HealthProblem, HealthStatus, OverdueSchedule, Overview
 from headgate.models.jobs import (
     FINAL_STATES,
@@ -54,6 +55,7 @@ __all__ = [
     "DutyState",
     "Enqueued",
     "Event",
+    "Explanation",
     "Failure",
     "Gap",
     "Health",
@@ -82,6 +84,7 @@ __all__ = [
     "Reason",
     "Schedule",
     "ScheduleDefinition",
+    "TickCode",
     "TickRange",
     "WorkerPage",
     "WorkerProcess",

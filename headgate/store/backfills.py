@@ -109,10 +109,7 @@ class Backfills:
 
     async def _gaps(self, schedule_id: str) -> list[tuple[Gap, str]]:
         texts: list[str] = await self._scripts.call("kept", "gaps", schedule_id)
-        try:
-            return [(msgspec.json.decode(text, type=Gap), text) for text in texts]
-        except msgspec.MsgspecError:
-            raise StoreError("the gaps hold an entry that headgate did not write") from None
+        return [(gap_from(text), text) for text in texts]
 
     async def _pieces(self, schedule: Schedule, after_ms: int, until_ms: int, *, force: bool) -> _Wanted:
         """The ticks of the range that are in gaps, up to 1,000, gap by gap; and how many are in none."""
@@ -218,6 +215,14 @@ class _Wanted(msgspec.Struct, frozen=True):
     already_ran: int
     unknown: int
     more: bool
+
+
+def gap_from(text: str) -> Gap:
+    """A gap as stored; raises `StoreError` when it is not what Headgate writes."""
+    try:
+        return msgspec.json.decode(text, type=Gap)
+    except msgspec.MsgspecError:
+        raise StoreError("the gaps hold an entry that headgate did not write") from None
 
 
 def _spec_of(gap: Gap, current: Spec) -> Spec:

@@ -12,6 +12,7 @@ from headgate.store.backfills import Backfills
 from headgate.store.changes import Changes
 from headgate.store.control import Control
 from headgate.store.events import Events
+from headgate.store.explains import Explains
 from headgate.store.jobs import Jobs
 from headgate.store.keys import Keys
 from headgate.store.leases import Leases
@@ -59,6 +60,7 @@ class Store:
         self.runs = Runs(scripts)
         self.upcoming = Upcoming(scripts)
         self.events = Events(scripts)
+        self.explains = Explains(scripts)
         self.producer = Producer(scripts)
         self.jobs = Jobs(scripts, self.events)
         self.queues = Queues(scripts)
