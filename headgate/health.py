@@ -65,7 +65,8 @@ def holds(overview: Overview, name: str) -> bool:
 
 def _problems(overview: Overview | None, refusal: StoreError | None) -> Iterator[tuple[str, str]]:
     if refusal:
-        yield refusal.code, f"It answers reads and no writes: {refusal.message}." if overview else f"{refusal.message}."
+        what = "It can be read and takes no writes" if overview else "It cannot be looked at"
+        yield refusal.code, f"{what}: {refusal.message}."
     if overview is None:
         return
     if not holds(overview, "scheduler"):
@@ -76,7 +77,7 @@ def _problems(overview: Overview | None, refusal: StoreError | None) -> Iterator
         due = (_EPOCH + timedelta(milliseconds=oldest.due_ms)).isoformat(timespec="milliseconds")
         yield "overdue", f"{_counted(overview.overdue)} overdue; {oldest.schedule_id} was due at {due}."
     if overview.failing:
-        yield "failing", f"{_counted(overview.failing)} failing: their due ticks do not get through and are retried."
+        yield "failing", f"{_counted(overview.failing)} failing: a due tick does not get through and is retried."
 
 
 def _counted(number: int) -> str:
