@@ -17,6 +17,8 @@ from headgate.models import Schedule
 from headgate.names import shown
 from headgate.store import Store
 
+_MATCH: Final = "If-Match"
+_NONE_MATCH: Final = "If-None-Match"
 _ANY: Final = "*"
 _REVISION: Final = re.compile(r'[1-9][0-9]{0,14}|"[1-9][0-9]{0,14}"')
 
@@ -37,8 +39,8 @@ def expected_revision(request: web.Request) -> int | None:
     Raises:
         InvalidRequest: `If-Match` is no revision, or `If-None-Match` came to a route that creates nothing.
     """
-    if hdrs.IF_NONE_MATCH in request.headers:
-        raise InvalidRequest("If-None-Match goes with a PUT only", field="If-None-Match")
+    if _NONE_MATCH in request.headers:
+        raise InvalidRequest("If-None-Match goes with a PUT only", field=_NONE_MATCH)
     return _revision(request)
 
 
@@ -49,13 +51,13 @@ async def expected_by_put(request: web.Request, store: Store, schedule_id: str) 
         InvalidRequest: a condition cannot be read, or two contradict each other.
         RevisionMismatch: it must exist and does not.
     """
-    if (given := header(request, hdrs.IF_NONE_MATCH)) is not None:
-        if given != _ANY or hdrs.IF_MATCH in request.headers:
+    if (given := header(request, _NONE_MATCH)) is not None:
+        if given != _ANY or _MATCH in request.headers:
             raise InvalidRequest(
-                "If-None-Match must be *: no schedule may be there; and not with If-Match", field="If-None-Match"
+                "If-None-Match must be *: no schedule may be there; and not with If-Match", field=_NONE_MATCH
             )
         return 0
-    if header(request, hdrs.IF_MATCH) != _ANY:
+    if header(request, _MATCH) != _ANY:
         return _revision(request)
     try:
         # One that is deleted after this look is not created again: it has no such revision any more.
@@ -65,9 +67,9 @@ async def expected_by_put(request: web.Request, store: Store, schedule_id: str) 
 
 
 def _revision(request: web.Request) -> int | None:
-    given = header(request, hdrs.IF_MATCH)
+    given = header(request, _MATCH)
     if given is None or given == _ANY:
         return None
     if not _REVISION.fullmatch(given):
-        raise InvalidRequest(f'If-Match {shown(given)} must be one revision, as in "7", or *', field="If-Match")
+        raise InvalidRequest(f'If-Match {shown(given)} must be one revision, as in "7", or *', field=_MATCH)
     return int(given.strip('"'))

@@ -1,4 +1,4 @@
-"""A schedule's past: what became of its ticks, what was asked for by hand, who changed what, what did not run."""
+"""A schedule's past: what became of its ticks, and why; runs that were asked for, changes, and what did not run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,14 @@ async def list_gaps(request: web.Request) -> web.Response:
     return answer(Gaps(await request.app[STORE].backfills.gaps(schedule_id(request))))
 
 
+async def explain_tick(request: web.Request) -> web.Response:
+    """Did it run, and why not: in a code, in a sentence and in facts."""
+    query = Query(request, "tick_ms")
+    return answer(await request.app[STORE].explains.explain(schedule_id(request), query.instant("tick_ms")))
+
+
 ROUTES: Final = (
+    web.get(f"{SCHEDULE_PATH}/explain", explain_tick),
     web.get(f"{SCHEDULE_PATH}/enqueue-events", list_events),
     web.get(f"{SCHEDULE_PATH}/manual-runs", list_manual_runs),
     web.get(f"{SCHEDULE_PATH}/changes", list_changes),

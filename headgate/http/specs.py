@@ -19,12 +19,15 @@ class PreviewBody(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         n: how many ticks.
+        after_ms: they come after this instant; null for the store's now.
     """
 
     spec: str
     starts_at_ms: int | None = None
     ends_at_ms: int | None = None
+    jitter_ms: int = 0
     n: int = _TICKS
+    after_ms: int | None = None
 
 
 async def preview_spec(request: web.Request) -> web.Response:
@@ -32,7 +35,12 @@ async def preview_spec(request: web.Request) -> web.Response:
     Query(request)
     body = await read_body(request, PreviewBody)
     preview = await request.app[STORE].upcoming.preview(
-        body.spec, body.n, starts_at_ms=body.starts_at_ms, ends_at_ms=body.ends_at_ms
+        body.spec,
+        body.n,
+        starts_at_ms=body.starts_at_ms,
+        ends_at_ms=body.ends_at_ms,
+        jitter_ms=body.jitter_ms,
+        after_ms=body.after_ms,
     )
     return answer(preview)
 

@@ -18,11 +18,11 @@ from headgate.log import log_event
 from headgate.models import check_range
 from headgate.names import check_schedule_id
 from headgate.preview import MAX_PREVIEW, PreviewedTick, preview_ticks
-from headgate.settings import MAX_INSTANT_MS
+from headgate.settings import MAX_DURATION_MS, MAX_INSTANT_MS
 from headgate.spec import Spec, SpecWarning, bounded, parse_spec, warnings
 from headgate.store.records import pairs, schedule_from
 from headgate.store.scripts import Scripts
-from headgate.store.timing import timing_from, timing_of
+from headgate.store.timing import check_jitter, timing_from, timing_of
 from headgate.upcoming import MAX_UPCOMING, Entry, UpcomingInstant, merge
 
 _FIELDS: Final = ("id", "spec", "starts_at_ms", "ends_at_ms", "next_run_ms", "anchor_ms")
@@ -36,7 +36,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         zone: whose clock it is read on; '' for UTC.
         warnings: what may surprise about it.
         store_time_ms: the present.
-        ticks: those after it, fewer than asked for if the spec ends.
+        ticks: those after it, or after the instant that was named; fewer than asked for if the spec ends.
     """
 
     spec: str
@@ -102,23 +102,40 @@ class Upcoming:
         return NextTicks(schedule_id=schedule.id, reason=reason, **msgspec.structs.asdict(preview))
 
     async def preview(
-        self, spec: str, n: int = 10, *, starts_at_ms: int | None = None, ends_at_ms: int | None = None
+        self,
+        spec: str,
+        n: int = 10,
+        *,
+        starts_at_ms: int | None = None,
+        ends_at_ms: int | None = None,
+        jitter_ms: int = 0,
+        after_ms: int | None = None,
     ) -> Preview:
-        """The next `n` ticks of a spec after store time, 1 to 1,000, within bounds; nothing is stored.
+        """The next `n` ticks of a spec, 1 to 1,000, within bounds; nothing is stored.
+
+        Args:
+            spec: when, see `headgate.spec`.
+            n: how many.
+            starts_at_ms: no tick before this instant.
+            ends_at_ms: no tick after this instant.
+            jitter_ms: checked as a schedule's is; it moves jobs and no ticks.
+            after_ms: they come after this instant; None for store time.
 
         Raises:
             InvalidRequest: a value breaks its rule.
             InvalidSpec: the grammar refuses the spec.
         """
         check_range("n", n, 1, MAX_PREVIEW)
-        for field, value in (("starts_at_ms", starts_at_ms), ("ends_at_ms", ends_at_ms)):
+        check_range("jitter_ms", jitter_ms, 0, MAX_DURATION_MS)
+        for field, value in (("starts_at_ms", starts_at_ms), ("ends_at_ms", ends_at_ms), ("after_ms", after_ms)):
             if value is not None:
                 check_range(field, value, 0, MAX_INSTANT_MS)
         if starts_at_ms is not None and ends_at_ms is not None and ends_at_ms < starts_at_ms:
             raise InvalidRequest(f"ends_at_ms {ends_at_ms} is before starts_at_ms {starts_at_ms}", field="ends_at_ms")
         timing = bounded(parse_spec(spec), starts_at_ms, ends_at_ms)
+        check_jitter(jitter_ms, timing)
         now, _ = await self._scripts.call("upcoming", 0, 0)
-        return await _previewed(timing, int(now), int(now), n)
+        return await _previewed(timing, int(now), int(now) if after_ms is None else after_ms, n)
 
     async def all(self, until_ms: int, *, limit: int = MAX_UPCOMING) -> UpcomingTicks:
         """What all schedules fire after store time up to `until_ms`, by instant, cut where it stops being complete.

@@ -172,3 +172,20 @@ async def test_changes_say_who_changed_what(moved: World, moved_api: Client, sch
 async def test_an_id_that_never_existed_has_nothing(api: Client, what: str) -> None:
     page = await body_of(await api.get(periodic("never", f"/{what}")))
     assert [value for value in page.values() if value] == []
+
+
+async def test_an_explanation_has_a_code_and_a_sentence(moved: World, moved_api: Client, scheduler: Scheduler) -> None:
+    await moved.advance(MINUTE)
+    await scheduler.sweep()
+    body = {"reason": "the disk is full", "by": "ops"}
+    await body_of(await moved_api.post(PAUSE, json=body))
+    await moved.advance(2 * MINUTE)
+    await body_of(await moved_api.post(RESUME))
+    codes = {}
+    for minute in (0, 1, 2, 3, 4):
+        params = {"tick_ms": str(START_MS + minute * MINUTE)}
+        found = await body_of(await moved_api.get(periodic("s", "/explain"), params=params))
+        assert found["sentence"]
+        assert SECRET not in str(found)
+        codes[minute] = found["code"]
+    assert [codes[minute] for minute in (1, 2, 3, 4)] == ["enqueued", "paused", "paused", "not_due"]

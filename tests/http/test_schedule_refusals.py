@@ -11,7 +11,6 @@ from tests.http.refusals import Refusal, check_sent
 from tests.support.worlds import START_MS, World
 
 FIRES, STANDS = periodic("fires"), periodic("stands")
-RUNNING, PAUSED = ("fires", "stands")
 LATER = START_MS + 600_000
 
 
@@ -39,7 +38,7 @@ def bad_query(url: str, field: str, rule: str) -> Refusal:
 
 
 def not_found(method: str, rest: str, body: Any = None) -> Refusal:
-    url = periodic("none", rest)
+    url = periodic("none") + rest
     return Refusal(f"{method} {url}", 404, "schedule_not_found", None, "not exist", method, url, body)
 
 
@@ -106,6 +105,10 @@ REFUSALS = [
     *(not_found("POST", f"/{what}") for what in ("pause", "resume", "run")),
     not_found("POST", "/backfill", {"after_ms": 0, "until_ms": 1}),
     not_found("GET", "/upcoming"),
+    not_found("GET", "/explain?tick_ms=0"),
+    bad_query(f"{FIRES}/explain", "tick_ms", "required"),
+    *(bad_query(f"{FIRES}/explain?tick_ms={value}", "tick_ms", "whole number") for value in ("", "x", "1.0")),
+    *(bad_query(f"{FIRES}/explain?tick_ms={value}", "tick_ms", "0 to") for value in (-1, 10**15)),
 ]
 
 
