@@ -87,6 +87,7 @@ async def test_after_kill_9_in_the_middle_of_a_job_it_runs_again_after_its_lease
     await says(first, f"begins {job_id}")
     first.signal(signal.SIGSTOP)  # it is in the middle for certain
     claimed = await reaches(quick, job_id, "running", worker=first.pid)
+    number = await quick.client.hget(quick.keys("job", job_id), "claim")
     second = start()
     first.signal(signal.SIGKILL)
     killed = time.monotonic()
@@ -99,7 +100,7 @@ async def test_after_kill_9_in_the_middle_of_a_job_it_runs_again_after_its_lease
     assert took <= QUICK.lease_ttl_ms / 1000 + 1
     assert (job.attempt, job.crash_attempt) == (0, 1)
     assert second.close().count(f"begins {job_id}") == 1
-    assert await quick.client.hget(quick.keys("job", job_id), "claim") == "2"
+    assert int(await quick.client.hget(quick.keys("job", job_id), "claim")) > int(number)
 
 
 async def test_a_worker_stopped_past_its_lease_is_refused_and_the_second_run_stands(quick: World, start: Start) -> None:

@@ -50,7 +50,7 @@ class FailingLeases(Leases):
 
 
 def slow_heart(world: World, settings: Settings) -> tuple[Heart, Duty, SlowLeases]:
-    leases = SlowLeases(world.store.leases._scripts)
+    leases = SlowLeases(world.store.leases._scripts, overdue_after_ms=10_000)
     heart = Heart(leases, settings, duties=["scheduler"])
     return heart, heart.duty("scheduler"), leases
 
@@ -179,6 +179,7 @@ async def test_a_standby_is_there_when_the_lease_ends_not_a_heartbeat_later(worl
     assert time.monotonic() - began < 0.8, "a heartbeat comes each second"
 
 
+@pytest.mark.damages_store("a lease that others made")
 @pytest.mark.parametrize("foreign", [False, True], ids=["endless", "unusable"])
 async def test_a_lease_without_an_end_is_said_out_loud_and_costs_a_call_each_heartbeat(
     world: World, caplog: pytest.LogCaptureFixture, *, foreign: bool
@@ -200,7 +201,7 @@ async def test_a_lease_without_an_end_is_said_out_loud_and_costs_a_call_each_hea
 
 async def test_each_good_heartbeat_wakes_every_watcher_and_a_failed_one_none(world: World) -> None:
     """Each has a wake-up of its own: one that waits takes nothing from another."""
-    leases = FailingLeases(world.store.leases._scripts)
+    leases = FailingLeases(world.store.leases._scripts, overdue_after_ms=10_000)
     heart = Heart(leases, Settings(), duties=["scheduler"])
     one, other = heart.watch(), heart.watch()
     await heart.beat()
@@ -254,7 +255,7 @@ async def test_a_heartbeat_under_way_takes_nothing_back_that_is_given_up(world: 
 
 async def test_giving_up_never_raises_though_the_store_fails(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """The lease ends by itself; the process trusts it no more."""
-    leases = FailingLeases(world.store.leases._scripts)
+    leases = FailingLeases(world.store.leases._scripts, overdue_after_ms=10_000)
     heart = Heart(leases, Settings(), duties=["scheduler"])
     await heart.beat()
     leases.fails = True
@@ -282,7 +283,7 @@ async def test_a_process_says_what_it_is_and_what_it_has_to_say(world: World) ->
 
 async def test_a_process_on_no_duty_beats_at_a_third_of_the_lease(world: World) -> None:
     settings = Settings(lease_ttl_ms=300, lease_margin_ms=30, call_timeout_ms=100)
-    leases = SlowLeases(world.store.leases._scripts)
+    leases = SlowLeases(world.store.leases._scripts, overdue_after_ms=10_000)
     began = time.monotonic()
     async with running_process(Heart(leases, settings)):
         await wait_until(partial(true, lambda: leases.beats == 4))

@@ -89,7 +89,9 @@ async def test_a_skipped_tick_advances_and_is_on_record(moved: World) -> None:
     await scheduler.sweep()
     event = (await moved.events("a"))[0]
     assert (event["outcome"], event["reason"], event["job_id"]) == ("skipped", "hook_skipped", None)
-    assert await moved.gaps("a") == [{"from_ms": tick, "until_ms": tick, "reason": "hook_skipped"}]
+    assert await moved.gaps("a") == [
+        {"from_ms": tick, "until_ms": tick, "reason": "hook_skipped", "spec": "@every:60000"}
+    ]
     assert (await moved.record("a"))["next_run_ms"] == str(tick + MINUTE)
 
 

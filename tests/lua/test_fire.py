@@ -88,7 +88,7 @@ async def test_downtime_fires_what_the_policy_says_and_records_the_rest(
     if missed > fired:
         older = {"from_ms": START_MS + 1000, "until_ms": expected[-1] - 1000}
         assert first["discarded"] == older
-        assert await moved.gaps("a") == [{**older, "reason": "discarded"}]
+        assert await moved.gaps("a") == [{**older, "reason": "discarded", "spec": "@every:1000"}]
     else:
         assert "discarded" not in first
     if missed < 10_000:
@@ -133,7 +133,7 @@ async def test_a_quarantined_tick_is_skipped_and_its_ticks_are_one_gap(moved: Wo
     assert [(e["outcome"], e["reason"], e["job_id"]) for e in await moved.events("a")] == [
         ("skipped", "quarantined", None)
     ] * 3
-    gap = {"from_ms": START_MS + MINUTE, "until_ms": now, "reason": "quarantined"}
+    gap = {"from_ms": START_MS + MINUTE, "until_ms": now, "reason": "quarantined", "spec": "@every:60000"}
     assert await moved.gaps("a") == [gap]
     assert await moved.queued() == []
     await check_trail(moved, "a", since_ms=START_MS, until_ms=now)
@@ -383,7 +383,8 @@ async def test_a_changed_spec_that_passes_due_ticks_records_them_as_a_gap(moved:
     event = (await moved.events("a"))[0]
     assert (event["outcome"], event["reason"], event["tick_ms"]) == ("skipped", "spec_changed", now)
     assert event["discarded"] == {"from_ms": START_MS + 1000, "until_ms": now - 1000}
-    assert await moved.gaps("a") == [{"from_ms": START_MS + 1000, "until_ms": now, "reason": "spec_changed"}]
+    gap = {"from_ms": START_MS + 1000, "until_ms": now, "reason": "spec_changed", "spec": "@every:1000"}
+    assert await moved.gaps("a") == [gap], "whose ticks they are is the old spec"
     record = await moved.record("a")
     assert (record["last_tick_ms"], record["anchor_ms"]) == (str(now), str(now))
 

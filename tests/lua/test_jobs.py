@@ -126,6 +126,9 @@ async def test_manual_runs_are_listed_apart_newest_first_and_capped(moved: World
         "schedule_id": "a",
         "trigger": "manual",
         "job_id": ids[-1],
+        "outcome": "enqueued",
+        "tick_ms": None,
+        "by": None,
         "recorded_at_ms": START_MS + 102,
     }
     assert await moved.events("a") == []

@@ -100,7 +100,7 @@ SCHEDULING = (
     Mutation(
         "gap before event: a replay writes what is missing and nothing twice",
         "lua/lib/fire_tick.lua",
-        "add_gap(schedule.id, from, upto, 'discarded', before)",
+        "add_gap(schedule.id, from, upto, 'discarded', before, spec)",
         "",
         FOREIGN,
     ),

@@ -30,6 +30,8 @@ CODES = {
     "QuarantineNotFound": "quarantine_not_found",
     "Conflict": "conflict",
     "IdConflict": "id_conflict",
+    "NotPaused": "not_paused",
+    "RevisionMismatch": "revision_mismatch",
     "UniqueKeyHeld": "unique_key_held",
     "JobStateConflict": "job_state",
     "Quarantined": "quarantined",
