@@ -24,7 +24,7 @@ SENTENCES: Final = {
     TickCode.TOO_LATE: "The tick of {at} was skipped, because it came too late.",
     TickCode.HOOK_SKIPPED: "The tick of {at} was skipped by a hook of the application.",
     TickCode.SPEC_CHANGED: "The tick of {at} was not decided yet when the spec was changed{by}; it did not run.",
-    TickCode.PAUSED: "The tick of {at} did not run, because the schedule was paused{by}{why}.",
+    TickCode.PAUSED: "The tick of {at} did not run: the schedule was paused{by}{why}.",
     TickCode.PAUSED_NOW: "The tick of {at} is due, but the schedule is paused{since}{by}{why}{until}; "
     "what becomes of it is decided when it is resumed.",
     TickCode.FAILING: "The tick of {at} has been failing since {from} because {reason}: "
@@ -32,17 +32,18 @@ SENTENCES: Final = {
     TickCode.BEHIND_FAILING: "The tick of {at} is due and not decided yet: the schedule has been failing at {other} "
     "since {from} because {reason}; tried {times}, next try at {retry}.",
     TickCode.OVERDUE: "The tick of {at} is due now and not decided yet, overdue by {span}.",
-    TickCode.NOT_DUE: "The tick of {at} is not due yet: it is, in {span}{paused}.",
+    TickCode.NOT_DUE: "The tick of {at} is not due yet: it will be in {span}{paused}.",
     TickCode.NOT_A_TICK: "{At} is not a tick of {spec}{nearest}.",
-    TickCode.CLOCK_GAP: "{At} stands for a time that the clock change skipped, so there is no tick of {spec}{nearest}.",
+    TickCode.CLOCK_GAP: "{At} stands for {wall}, a time that the clock change skipped: "
+    "{spec} has no tick there{nearest}.",
     TickCode.REPEATED: "{At} is the second time round of a time that the clock repeats: "
     "{spec} fires the first time only, at {other_at}{nearest}.",
     TickCode.BEFORE_SPEC: "{At} is a tick of the present spec, which counts only from {from}; "
-    "it was none of the spec before, {spec}{nearest}.",
+    "it is none of the one in force then, {spec_text}{nearest}.",
     TickCode.BEFORE_CREATED: "{At} is before the schedule existed: it was created at {from}{nearest}.",
     TickCode.BEFORE_START: "{At} is before the schedule starts, at {from}{nearest}.",
     TickCode.AFTER_END: "{At} is after the schedule's end, at {end}{nearest}.",
-    TickCode.FORGOTTEN: "The tick of {at} is older than the history that is kept; it counts as run.",
+    TickCode.FORGOTTEN: "The tick of {at} is older than the history that is kept, and in no gap: it counts as run.",
     TickCode.UNKNOWN: "Nothing that is kept says what became of {at}.",
     TickCode.DELETED: "The schedule was deleted{at_since}{by}; its history does not tell of {at}.",
 }
@@ -114,6 +115,7 @@ def span(ms: int) -> str:
 
 def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
     at = instant(it.tick_ms, clock, zone)
+    by, why = f" by {it.by}" if it.by else "", f" (“{it.why}”)" if it.why else ""
 
     def told(ms: int | None, before: str = "") -> str:
         return "" if ms is None else before + instant(ms)
@@ -123,8 +125,8 @@ def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
         "At": at,
         "job_id": it.job_id or "",
         "job": JOBS[it.job_state].format(when=told(it.job_at_ms)),
-        "by": f" by {it.by}" if it.by else "",
-        "why": f" because of “{it.why}”" if it.why else "",
+        "by": by,
+        "why": why,
         "policy": f" by the policy {it.policy}" if it.policy else "",
         "other": "a later tick"
         if it.other_tick_ms is None
@@ -139,7 +141,9 @@ def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
         "times": "once" if it.attempts == 1 else f"{it.attempts} times",
         "retry": told(it.retry_at_ms),
         "span": span(abs(it.due_in_ms or 0)),
-        "paused": _paused(it),
+        "paused": _paused(it, by + why),
+        "spec_text": it.spec or "",
+        "wall": it.wall or "",
         "spec": f"the spec {it.spec}" if it.spec else "",
         "nearest": _nearest(instant(ms, clock, zone) for ms in (it.before_ms, it.after_ms) if ms is not None),
     }
@@ -148,10 +152,8 @@ def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
 _FAILING: Final = (TickCode.FAILING, TickCode.BEHIND_FAILING)
 
 
-def _paused(it: Explanation) -> str:
-    if it.since_ms is None:
-        return ""
-    return f"; the schedule is paused, though{f' by {it.by}' if it.by else ''}, and it runs only after a resume"
+def _paused(it: Explanation, by_whom: str) -> str:
+    return "" if it.since_ms is None else f", but the schedule is paused{by_whom} and has to be resumed first"
 
 
 def _nearest(ticks: Iterable[str]) -> str:

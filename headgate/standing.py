@@ -74,7 +74,8 @@ def _no_tick(present: Era, era: Era, tick_ms: int) -> Found | None:
         return TickCode.AFTER_END, {"until_ms": era.spec.ends_at_ms, "before_ms": it.before_ms}
     if present is not era and present.spec and has_tick(present.spec, tick_ms):
         return TickCode.BEFORE_SPEC, {"since_ms": present.after_ms, **_nearest(it)}
-    return _KINDS[it.kind], {"other_tick_ms": it.first_ms, **_nearest(it)}
+    wall = it.wall.isoformat() if it.wall and it.kind is InstantKind.IN_GAP else None
+    return _KINDS[it.kind], {"other_tick_ms": it.first_ms, "wall": wall, **_nearest(it)}
 
 
 def _instant(spec: Spec, ms: int) -> InstantFacts:

@@ -78,6 +78,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         other_tick_ms: another tick that it gave way to, waits behind, or is a repetition of.
         before_ms: the nearest tick before it.
         after_ms: the nearest tick after it.
+        wall: the time on the schedule's clock that a clock change skipped, ISO 8601 without an offset.
         by: who paused, changed, deleted or made up.
         why: the reason given for a pause.
         policy: the policy for missed ticks that passed it over.
@@ -107,6 +108,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     other_tick_ms: int | None = None
     before_ms: int | None = None
     after_ms: int | None = None
+    wall: str | None = None
     by: str | None = None
     why: str | None = None
     policy: str | None = None

@@ -53,6 +53,6 @@ class Explains:
             gaps=[gap_from(text) for text in gaps],
             runs=[run_from(text) for text in runs],
             changes=[change_from(text) for text in changes],
-            job=job_from(dict(zip(JOB_FIELDS, job, strict=True))) if job[0] is not None else None,
+            job=job_from(dict(zip(JOB_FIELDS, job, strict=True))) if job and job[0] is not None else None,
         )
         return explain(kept)
