@@ -138,7 +138,11 @@ class Headgate:
         self._declared.add(schedule_id, spec, kind, dict(options))
 
     def definition(self, spec: str, *, kind: str, **options: Unpack[ScheduleOptions]) -> ScheduleDefinition:
-        """A schedule as `periodic` would declare it, without declaring it; arguments and errors as there. No I/O."""
+        """A schedule as `periodic` would declare it, without declaring it; arguments as there. No I/O.
+
+        Raises:
+            InvalidRequest: the payload does not fit its actor; other rules are for whoever writes it to check.
+        """
         definition = self._declared.definition(spec, kind, dict(options))
         self._declared.check_payload(definition)
         return definition

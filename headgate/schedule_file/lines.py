@@ -27,7 +27,7 @@ class Lines:
         self._tables: Counter[str] = Counter()
         inside: Path = ()
         open_text, depth = "", 0  # the quotes of a text, and the brackets, that are open from the lines before
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if not open_text and depth == 0:
                 if header := _HEADER.fullmatch(line):
                     inside = self._enter(header[1], header[2], number)

@@ -167,5 +167,5 @@ def _syntax(text: str, name: str, error: Exception) -> str:
     if isinstance(error, RecursionError):
         return f"{name}:1: syntax: is nested too deeply"
     place = _PLACE.search(str(error))
-    line = int(place[1]) if place and place[1] else len(text.splitlines()) if place else 1
-    return f"{name}:{max(line, 1)}: syntax: {_PLACE.sub('', str(error))}"
+    line = int(place[1]) if place and place[1] else text.rstrip("\n").count("\n") + 1 if place else 1
+    return f"{name}:{line}: syntax: {_PLACE.sub('', str(error))}"

@@ -141,3 +141,14 @@ def test_schedules_are_tested_across_a_clock_change(folder: Path) -> None:
     code, lines = run(*options, "test_clock_change.py", cwd=folder)
     assert code == 0, lines
     assert any(line.startswith("3 passed") for line in lines)
+
+
+def test_the_file_of_schedules_is_applied_and_then_as_declared(server: PrivateServer, folder: Path) -> None:
+    apply = ("-m", "headgate", "apply", "schedules.toml", "--prune")
+    code, lines = run(*apply, cwd=folder, url=server.url)
+    assert (code, lines[-1]) == (0, "created 3, changed 0, deleted 0, unchanged 0")
+    code, lines = run(*apply, cwd=folder, url=server.url)
+    assert (code, lines[1]) == (0, "= 3 unchanged")
+    (folder / "schedules.toml").write_text('owner = "reports"')
+    code, lines = run(*apply, cwd=folder, url=server.url)
+    assert (code, lines[-1]) == (0, "created 0, changed 0, deleted 3, unchanged 0")
