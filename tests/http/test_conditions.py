@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -150,3 +151,20 @@ async def test_two_revisions_are_one_too_many(api: Client) -> None:
     await create(api)
     response = await api.delete(URL, headers=[("If-Match", "1"), ("If-Match", "2")])
     await problem_of(response, 400, "invalid_request", "If-Match")
+
+
+async def test_of_many_writers_at_once_one_is_heard(api: Client) -> None:
+    revision = await create(api)
+    for method, match, status in (("PUT", {"If-Match": f'"{revision}"'}, 200), ("POST", {"If-Match": "2"}, 200)):
+        url = URL if method == "PUT" else periodic("s", "/pause")
+        bodies = [SCHEDULE | {"queue": f"q{number}"} if method == "PUT" else {"by": "x"} for number in range(20)]
+        responses = await asyncio.gather(*(api.request(method, url, json=body, headers=match) for body in bodies))
+        assert sorted(response.status for response in responses) == [status] + [412] * 19
+    assert (await body_of(await api.get(URL)))["revision"] == revision + 2
+
+
+async def test_of_many_creators_at_once_one_is_heard(api: Client) -> None:
+    bodies = [SCHEDULE | {"queue": f"q{number}"} for number in range(20)]
+    headers = {"If-None-Match": "*"}
+    responses = await asyncio.gather(*(api.put(URL, json=body, headers=headers) for body in bodies))
+    assert sorted(response.status for response in responses) == [201] + [412] * 19

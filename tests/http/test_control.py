@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -104,7 +105,8 @@ async def test_a_backfill_makes_up_for_a_gap_once(moved: World, moved_api: Clien
     assert {(run["trigger"], run["outcome"], run["by"]) for run in runs} == {("backfill", "enqueued", "ops")}
 
 
-async def test_hooks_have_their_say_in_a_backfill(moved: World, scheduler: Scheduler) -> None:
+@pytest.mark.usefixtures("scheduler")
+async def test_hooks_have_their_say_in_a_backfill(moved: World) -> None:
     seen: list[tuple[str, int | None]] = []
 
     async def before(job: Enqueueing) -> None:
@@ -125,7 +127,6 @@ async def test_hooks_have_their_say_in_a_backfill(moved: World, scheduler: Sched
         assert seen == [("backfill", tick) for tick in ticks(1, 4)]
         job = await body_of(await api.get(f"/api/v1/jobs/sched-s-{START_MS + MINUTE}?include_payload=true"))
         assert job["payload"] == "the hook's"
-    assert scheduler is not None
 
 
 async def test_a_run_says_who_asked(api: Client) -> None:
@@ -146,7 +147,8 @@ async def test_a_run_says_who_asked(api: Client) -> None:
     assert {(run["trigger"], run["tick_ms"], run["outcome"]) for run in runs} == {("manual", None, "enqueued")}
 
 
-async def test_changes_say_who_changed_what(moved: World, moved_api: Client, scheduler: Scheduler) -> None:
+@pytest.mark.usefixtures("scheduler")
+async def test_changes_say_who_changed_what(moved: World, moved_api: Client) -> None:
     zoe = {"X-Headgate-By": "Zoë"}
     await body_of(await moved_api.put(URL, json=SCHEDULE | {"payload": SECRET * 2, "queue": "mail", "by": "ops"}))
     await moved.advance(1)
@@ -165,7 +167,6 @@ async def test_changes_say_who_changed_what(moved: World, moved_api: Client, sch
     assert changes[3]["fields"] == {"payload": [], "queue": ["default", "mail"]}
     assert changes[2]["fields"]["reason"] == [None, "why not"]
     assert SECRET not in str(changes)
-    assert scheduler is not None
 
 
 @pytest.mark.parametrize("what", ["manual-runs", "changes", "gaps"])
@@ -189,3 +190,16 @@ async def test_an_explanation_has_a_code_and_a_sentence(moved: World, moved_api:
         assert SECRET not in str(found)
         codes[minute] = found["code"]
     assert [codes[minute] for minute in (1, 2, 3, 4)] == ["enqueued", "paused", "paused", "not_due"]
+
+
+@pytest.mark.usefixtures("scheduler")
+async def test_double_clicks_enqueue_nothing_twice(moved: World, moved_api: Client) -> None:
+    await pause_for(moved, moved_api, 250)
+    await body_of(await moved_api.post(RESUME))
+    wanted = {"after_ms": START_MS, "until_ms": START_MS + 250 * MINUTE}
+    clicks = [moved_api.post(BACKFILL, json=wanted, headers=key()) for _ in range(5)]
+    answers = await asyncio.gather(*clicks)
+    made = [tick for response in answers for tick in (await body_of(response))["ticks"]]
+    assert sorted(made) == ticks(1, 250)
+    assert set(await moved.queued()) == {f"sched-s-{tick}" for tick in ticks(1, 250)}
+    assert (await body_of(await moved_api.get(periodic("s", "/gaps"))))["gaps"] == []
