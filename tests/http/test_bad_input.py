@@ -155,7 +155,12 @@ CASES = [
             ("201 bytes", "a" * 201),
             ("5 kB", "a" * 5_000),
         )
-        for route in (("PUT",), ("GET",), ("DELETE",), ("POST", "/run"), ("GET", "/enqueue-events"))
+        for route in (
+            *(("PUT",), ("GET",), ("DELETE",)),
+            *(("POST", f"/{what}") for what in ("run", "pause", "resume", "backfill")),
+            *(("GET", f"/{what}") for what in ("enqueue-events", "manual-runs", "changes", "gaps")),
+            *(("GET", f"/{what}") for what in ("explain", "upcoming")),
+        )
     ),
     *(
         bad_query(f"limit={limit}", "invalid_request", "limit", "1 to 100", f"{EVENTS_URL}?limit={limit}")
@@ -172,7 +177,7 @@ CASES = [
     bad_query("limit twice", "invalid_request", "limit", "twice", f"{EVENTS_URL}?limit=1&limit=2"),
     *(
         bad_query(f"cursor={cursor[:9]} {url}", "invalid_cursor", "cursor", "gave out", f"{url}?cursor={cursor}")
-        for url in ("/api/v1/periodic", EVENTS_URL)
+        for url in ("/api/v1/periodic", EVENTS_URL, "/api/v1/periodic/s/manual-runs", "/api/v1/periodic/s/changes")
         for cursor in ("x", "MTI", "%00", "%F0%9F%98%80", "A" * 4_000, "c2NoZWR1bGVzCg", "ZXZlbnRzL3MKLTE")
     ),
     bad_query("unknown parameter", "invalid_request", "limits", "takes: limit, cursor", f"{EVENTS_URL}?limits=1"),

@@ -11,6 +11,7 @@ import pytest
 from headgate import errors
 from headgate.errors import HeadgateError, NotFound
 from headgate.http.problems import _HTTP_CODES as HTTP_CODES
+from headgate.models import TickCode
 from tests.http.client import SCHEDULE, SECRET, Client, body_of, check_headers, key, periodic, problem_of
 from tests.support.worlds import World
 
@@ -74,6 +75,13 @@ def test_the_documentation_lists_every_code_by_its_status() -> None:
     assert answered <= listed
     known = {kind.code for kind in STATUS} | {code for code, _ in HTTP_CODES.values()}
     assert {code for _, code in listed} <= known | {"expectation_failed", "internal_error"}
+
+
+def test_the_documentation_lists_every_code_of_an_explanation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    rows = text.partition("## Explanations")[2].partition("\n## ")[0].splitlines()
+    listed = [code for row in rows if row.startswith("| `") for code in codes(row.split("|")[1])]
+    assert sorted(listed) == sorted({"code", *TickCode})
 
 
 def codes(cell: str) -> list[str]:
