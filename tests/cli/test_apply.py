@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -60,7 +61,8 @@ def dump(raw: Redis) -> dict[bytes, bytes | None]:
 
 
 def names(raw: Redis) -> list[str]:
-    return [str(name, "ascii") for name in raw.zrange(f"hg:{{{NAMESPACE}}}:schedules", 0, -1)]
+    found: Any = raw.zrange(f"hg:{{{NAMESPACE}}}:schedules", 0, -1)
+    return [name.decode() for name in found]
 
 
 def test_the_plan_is_told_and_done(applied: Callable[..., Ended], raw: Redis) -> None:
