@@ -59,5 +59,6 @@ if gap ~= '' then
   if left and left ~= '' and tonumber(left) <= tonumber(last) then
     redis.call('ZADD', key_gaps(id), last, gap_text(left, last, ARGV[5], ARGV[6]))
   end
+  trim_gaps(id)
 end
 return results

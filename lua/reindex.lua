@@ -1,7 +1,7 @@
 #!lua
--- reindex: one page of schedules is put back into the due and paused indexes, where missing.
+-- reindex: one page of schedules is put back into the due and paused indexes and among those that resume, where missing.
 --
--- KEYS     1 namespace root; touches duty, schedules, due, paused and reads the records of the page
+-- KEYS     1 namespace root; touches duty, schedules, due, paused, resumes and reads the records of the page
 -- ARGV     1 lease token, 2 id after which the page starts ('' = from the first), 3 limit
 -- Returns  {'lost'}: the lease is not this token's, nothing was done
 --          {'ok', last id of the page ('' = that was the end), entries put back}
@@ -22,9 +22,11 @@ local function look_at(record)
 end
 
 for _, id in ipairs(page) do
-  local record = redis.pcall('HMGET', key_schedule(id), 'paused', 'next_run_ms', 'retry_at_ms', 'updated_at_ms')
+  local record = redis.pcall('HMGET', key_schedule(id), 'paused', 'next_run_ms', 'retry_at_ms', 'updated_at_ms',
+    'paused_until_ms')
   if not record.err and record[1] == '1' then
     added = added + redis.call('ZADD', key_paused(), 'NX', tonumber(record[4] or '') or 0, id)
+    if tonumber(record[5] or '') then added = added + redis.call('ZADD', key_resumes(), 'NX', record[5], id) end
   elseif redis.call('EXISTS', key_schedule(id)) == 0 then
     redis.call('ZREM', key_schedules(), id)
   else

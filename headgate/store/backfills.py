@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -12,7 +12,7 @@ from headgate.errors import Conflict, InvalidRequest, ScheduleNotFound, StoreErr
 from headgate.missed import Plan, marker_life_ms
 from headgate.models import Backfilled, Decision, Gap, Schedule, check_range, check_text
 from headgate.names import check_schedule_id
-from headgate.settings import MAX_CALL_BYTES, MAX_CALL_TICKS, MAX_GAPS, MAX_INSTANT_MS, MAX_RANGE, MAX_WHO
+from headgate.settings import MAX_CALL_BYTES, MAX_CALL_TICKS, MAX_INSTANT_MS, MAX_RANGE, MAX_WHO
 from headgate.spec import Spec, parse_spec
 from headgate.store.records import pairs, schedule_from
 from headgate.store.scripts import Scripts
@@ -92,7 +92,9 @@ class Backfills:
         if until_ms > int(now_text):
             raise InvalidRequest(f"until_ms {until_ms} is in the future", field="until_ms")
         schedule = schedule_from(pairs(flat))
-        wanted = await self._pieces(schedule, after_ms, until_ms, force=force)
+        # Up to here nobody knows: another may have had its id before, and of too many gaps the oldest are forgotten.
+        unknown_ms = max(schedule.created_at_ms, int(pairs(flat).get("forgotten_ms") or 0))
+        wanted = await self._pieces(schedule, after_ms, until_ms, unknown_ms, force=force)
         done = [tick for piece in wanted.pieces for tick in piece.ticks]
         stopped_by = None
         if not dry_run:
@@ -111,17 +113,17 @@ class Backfills:
         texts: list[str] = await self._scripts.call("kept", "gaps", schedule_id)
         return [(gap_from(text), text) for text in texts]
 
-    async def _pieces(self, schedule: Schedule, after_ms: int, until_ms: int, *, force: bool) -> _Wanted:
+    async def _pieces(
+        self, schedule: Schedule, after_ms: int, until_ms: int, unknown_ms: int, *, force: bool
+    ) -> _Wanted:
         """The ticks of the range that are in gaps, up to 1,000, gap by gap; and how many are in none."""
         gaps = await self._gaps(schedule.id)
-        # With as many gaps as are kept, older ones may be forgotten.
-        horizon_ms = gaps[0][0].from_ms if len(gaps) >= MAX_GAPS else 0
         current = timing_of(schedule)
         pieces: list[_Piece] = []
         in_gaps = room = 0
-        unknown = current.count(after_ms, min(until_ms, horizon_ms - 1)) if horizon_ms > after_ms else 0
+        unknown = current.count(after_ms, min(until_ms, unknown_ms)) if unknown_ms > after_ms else 0
         if force and unknown:
-            ticks = _first(current, after_ms, min(until_ms, horizon_ms - 1), MAX_RANGE)
+            ticks = _first(current, after_ms, min(until_ms, unknown_ms), MAX_RANGE)
             pieces.append(_Piece(Gap(from_ms=ticks[0], until_ms=ticks[-1], reason=""), "", current, ticks))
             room = len(ticks)
         more = force and unknown > room
@@ -158,56 +160,71 @@ class Backfills:
         """One gap's ticks, some a call; the gap is read again before each, since it shrinks."""
         size = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, schedule.payload_bytes)))
         done: list[int] = []
-        for start in range(0, len(piece.ticks), size):
-            ticks = piece.ticks[start : start + size]
-            decisions = await decide(schedule, ticks) if decide else ()
-            results = await self._call(schedule, piece, ticks, by, decisions)
+        waiting = piece.ticks
+        while waiting:
+            ticks, results = await self._call(schedule, piece, waiting[:size], by, decide)
             for tick, result in zip(ticks, results, strict=False):
                 outcome, _, reason = result.partition("/")
                 if outcome in {"failed", "skipped"}:
                     return done, reason
                 done.append(tick)
+            waiting = _after(waiting, (ticks or waiting[:size])[-1])
         return done, None
 
     async def _call(
-        self, schedule: Schedule, piece: _Piece, ticks: list[int], by: str, decisions: Sequence[Decision]
-    ) -> list[str]:
-        following = [*ticks[1:], piece.spec.next_after(ticks[-1])]
-        each: list[str | int] = []
-        for place, tick in enumerate(ticks):
-            after = following[place]
-            each += (tick, "" if after is None else after)
-            if decisions:
-                made = decisions[place]
-                each += (made.word, made.payload, made.fingerprint, made.headers)
-            else:
-                each += ("", "", "", "")
-        life = marker_life_ms(Plan(tuple(ticks), None, following[-1]))
+        self, schedule: Schedule, piece: _Piece, ticks: list[int], by: str, decide: Decide | None
+    ) -> tuple[list[int], list[str]]:
+        """One call for the first of these ticks that still are in a gap together: those, and what became of them."""
+        decided: dict[int, Decision] = {}
         for _ in range(_TRIES):
-            gap, stored = await self._around(schedule.id, piece, ticks[0])
-            before_ms = piece.spec.latest_at_or_before(ticks[0] - 1)
-            left = f"{gap.from_ms},{before_ms}" if stored and before_ms is not None and before_ms >= gap.from_ms else ""
-            results: list[str]
+            left, gap, stored = await self._still(schedule.id, piece, ticks)
+            if not left:
+                return [], []
+            if decide and not all(tick in decided for tick in left):
+                decided = dict(zip(left, await decide(schedule, left), strict=True))
             word, *results = await self._scripts.call(
-                *("backfill", schedule.id, stored, left, gap.until_ms, gap.reason, gap.spec),
-                *(json.dumps(by or None, ensure_ascii=False), life, *each),
+                *("backfill", schedule.id, stored, _before(piece.spec, gap, left[0]) if stored else ""),
+                *(gap.until_ms, gap.reason, gap.spec, json.dumps(by or None, ensure_ascii=False)),
+                *_told(piece.spec, left, decided),
             )
             if word == "missing":
                 raise ScheduleNotFound(f"schedule {schedule.id} does not exist")
             if word == "broken":
                 raise StoreError(f"a key of schedule {schedule.id} holds a type that headgate did not write")
             if word == "ok":
-                return results
+                return left, results
         raise Conflict(f"the gaps of schedule {schedule.id} were changed by others {_TRIES} times in a row")
 
-    async def _around(self, schedule_id: str, piece: _Piece, tick_ms: int) -> tuple[Gap, str]:
-        """The gap that a tick lies in by now; raises `Conflict` when somebody else made up for it meanwhile."""
+    async def _still(self, schedule_id: str, piece: _Piece, ticks: list[int]) -> tuple[list[int], Gap, str]:
+        """The first of these ticks that lie in one gap by now, and it; somebody else may have made up for others."""
         if not piece.stored:
-            return piece.gap, ""
+            return ticks, piece.gap, ""
         for gap, stored in await self._gaps(schedule_id):
-            if gap.from_ms <= tick_ms <= gap.until_ms:
-                return gap, stored
-        raise Conflict(f"tick {tick_ms} of schedule {schedule_id} was made up for by somebody else meanwhile")
+            left = [tick for tick in ticks if gap.from_ms <= tick <= gap.until_ms]
+            if left and gap.spec == piece.gap.spec:
+                return left, gap, stored
+        return [], piece.gap, ""
+
+
+def _after(ticks: list[int], last_ms: int) -> list[int]:
+    return [tick for tick in ticks if tick > last_ms]
+
+
+def _before(spec: Spec, gap: Gap, first_ms: int) -> str:
+    """What stays of a gap before a tick of it, as the script takes it."""
+    before_ms = spec.latest_at_or_before(first_ms - 1)
+    return f"{gap.from_ms},{before_ms}" if before_ms is not None and before_ms >= gap.from_ms else ""
+
+
+def _told(spec: Spec, ticks: list[int], decided: Mapping[int, Decision]) -> list[str | int]:
+    """The life of their markers, and each tick with the one after it and what hooks made of it."""
+    following = [*ticks[1:], spec.next_after(ticks[-1])]
+    told: list[str | int] = [marker_life_ms(Plan(tuple(ticks), None, following[-1]))]
+    for tick, after in zip(ticks, following, strict=True):
+        made = decided.get(tick)
+        content = (made.word, made.payload, made.fingerprint, made.headers) if made else ("", "", "", "")
+        told += (tick, "" if after is None else after, *content)
+    return told
 
 
 class _Wanted(msgspec.Struct, frozen=True):

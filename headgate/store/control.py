@@ -87,7 +87,7 @@ class Control:
             missed: what becomes of the ticks of the pause.
             by: who, up to 200 characters.
             expected_revision: refuse unless the schedule has this revision.
-            token: of the scheduler's lease, where it is the scheduler that resumes.
+            token: of the scheduler's lease, where it is the scheduler that resumes; from `until_ms` on, which came.
 
         Raises:
             InvalidRequest: a value breaks its rule.
@@ -107,7 +107,11 @@ class Control:
             check_revision(schedule_id, schedule, expected_revision)
             if not schedule.paused:
                 raise NotPaused(f"schedule {schedule_id} is not paused")
-            plan = _plan(schedule, MissedTicks(missed), int(now_text))
+            now_ms = int(now_text)
+            if token and schedule.pause and schedule.pause.until_ms is not None:
+                # The pause ended when it was to end; what came due since was missed, not paused.
+                now_ms = min(now_ms, schedule.pause.until_ms)
+            plan = _plan(schedule, MissedTicks(missed), now_ms)
             change = change_text("resumed", by, {"missed": [None, str(missed)]})
             [word] = await self._scripts.call(
                 "resume", token, schedule_id, schedule.revision, *_arguments(plan), change

@@ -61,6 +61,7 @@ local function enqueue(schedule, tick, job_id)
   local outcome, reason, other = refused(schedule, tick, job_id, entrance)
   if outcome then return outcome, reason, other end
   local before = queued_before(schedule, tick, job_id)
+  if before == 'replayed' and schedule.rules then schedule.rules.last_job = job_id end
   if before then return before == 'replayed' and 'enqueued' or 'deduplicated', before, job_id end
   enter_queue(job_id, content, options_for(schedule, tick), schedule.id, tick, '')
   entrance.room = entrance.room - 1
