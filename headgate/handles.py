@@ -156,7 +156,16 @@ class Schedules:
         return await self._store.upcoming.of(schedule_id, n)
 
     async def preview(
-        self, spec: str, n: int = 10, *, starts_at_ms: int | None = None, ends_at_ms: int | None = None
+        self,
+        spec: str,
+        n: int = 10,
+        *,
+        starts_at_ms: int | None = None,
+        ends_at_ms: int | None = None,
+        jitter_ms: int = 0,
+        after_ms: int | None = None,
     ) -> Preview:
         """What a spec means, what may surprise about it, and its next ticks, 1 to 1,000; nothing is stored."""
-        return await self._store.upcoming.preview(spec, n, starts_at_ms=starts_at_ms, ends_at_ms=ends_at_ms)
+        return await self._store.upcoming.preview(
+            spec, n, starts_at_ms=starts_at_ms, ends_at_ms=ends_at_ms, jitter_ms=jitter_ms, after_ms=after_ms
+        )

@@ -180,7 +180,7 @@ async def run_now(
         job_id=None,
         attempt=1,
         payload=schedule.payload,
-        headers=dict(schedule.headers),
+        headers=_headers(schedule),
     )
     [decision] = await hooks.decide([job])
     if decision.word == "skip":
@@ -227,8 +227,12 @@ def _enqueueing(schedule: Schedule, tick_ms: int, trigger: Trigger = Trigger.TIC
         job_id=tick_job_id(schedule.id, tick_ms),
         attempt=failure.attempts + 1 if failure and failure.tick_ms == tick_ms else 1,
         payload=schedule.payload,
-        headers=dict(schedule.headers),
+        headers=_headers(schedule),
     )
+
+
+def _headers(schedule: Schedule) -> dict[str, str]:
+    return {} if isinstance(schedule.headers, msgspec.UnsetType) else dict(schedule.headers)
 
 
 def _content(job: Enqueueing) -> Decision:

@@ -41,6 +41,11 @@ def check_schedule_id(text: str) -> str:
     return _checked(text, "schedule id", "id")
 
 
+def check_id_prefix(text: str) -> str:
+    """`text`, if ids of schedules may begin so; raises `InvalidRequest`."""
+    return _checked(text, "schedule id", "prefix")
+
+
 def check_kind(text: str) -> str:
     """`text`, if it may be a job's kind: 1 to 128 of ``[A-Za-z0-9._:/-]``; raises `InvalidRequest`."""
     return _checked(text, "kind", "kind")

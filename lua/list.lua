@@ -16,11 +16,16 @@ local from = prefix ~= '' and '[' .. prefix or '-'
 if after ~= '' and (prefix == '' or string.sub(after, 1, #prefix) == prefix) then from = '(' .. after end
 local upto = prefix ~= '' and '(' .. prefix .. '\255' or '+'
 
+-- A label's name begins after a brace or a comma: inside a text, the quote before it would have a backslash.
+local function has_label(labels)
+  return string.find(labels, '{' .. label, 1, true) or string.find(labels, ',' .. label, 1, true)
+end
+
 local function passes(id)
   if not filtered then return true end
   local found = redis.pcall('HMGET', key_schedule(id), 'labels', 'paused', 'failing_tick_ms')
   if found.err then return false end
-  return (label == '' or string.find(found[1] or '', label, 1, true))
+  return (label == '' or has_label(found[1] or ''))
     and (paused == '' or (found[2] == '1') == (paused == '1'))
     and (failing == '' or (found[3] or '') ~= '' == (failing == '1'))
 end

@@ -180,6 +180,8 @@ def check_labels(labels: Any) -> None:
                 raise InvalidRequest(
                     f"labels must have names and values of 1 to {MAX_LABEL} printable characters", field="labels"
                 )
+    if any("=" in name for name in labels):  # what a filter tells name and value apart by
+        raise InvalidRequest("labels must have names without =", field="labels")
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,7 +214,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """The durable record, as stored.
 
     Attributes:
-        payload: absent in lists, which carry `payload_bytes` only.
+        payload: absent in lists, which carry `payload_bytes` only; so are the headers.
         revision: moves with every write of the definition, never by firing.
         paused: it does not fire; `pause` says why.
         finished: it is not paused and has no further tick.
@@ -244,7 +246,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     ends_at_ms: int | None
     jitter_ms: int
     unique_key: str | None
-    headers: dict[str, str]
+    headers: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     deadline_ms: int | None
     owner: str
     revision: int

@@ -57,7 +57,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         what: ``created``, ``updated``, ``paused``, ``resumed`` or ``deleted``.
         revision: the one it made.
         by: who, or null.
-        fields: from what to what, by name; of a payload only that it changed.
+        fields: from what to what, by name; of payload and headers only that they changed.
         anchor_ms: the instant that a changed spec, or changed bounds, count from; null where those stayed.
     """
 

@@ -39,11 +39,11 @@ class Changes:
 
 
 def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]], anchor_ms: int | None = None) -> str:
-    """A change as the scripts take it: JSON without its first brace. Of a payload only that it changed.
+    """A change as the scripts take it: JSON without its first brace. Of payload and headers only that they changed.
 
     `anchor_ms` is where a schedule counts from (milliseconds) whose spec or bounds it changes.
     """
-    moved = {name: [] if name == "payload" else list(pair) for name, pair in fields.items()}
+    moved = {name: [] if name in {"payload", "headers"} else list(pair) for name, pair in fields.items()}
     said: dict[str, Any] = {"what": what, "by": by or None, "fields": moved}
     if anchor_ms is not None:
         said["anchor_ms"] = anchor_ms

@@ -64,6 +64,8 @@ class Control:
             raise InvalidRequest(f"until_ms {until} has passed", field="until_ms")
         schedule = await self._get(schedule_id)
         if word == "revision":
+            if _is_so(schedule, reason, by, until_ms):  # the repeat of a call whose answer was lost
+                return schedule
             check_revision(schedule_id, schedule, expected_revision)
             raise Conflict(f"schedule {schedule_id} was changed by others meanwhile")
         _check_word(word, schedule_id)
@@ -101,9 +103,11 @@ class Control:
         check_text("by", by, MAX_WHO)
         if missed not in tuple(MissedTicks):
             raise InvalidRequest(f"missed must be one of {', '.join(MissedTicks)}", field="missed")
-        for _ in range(_TRIES):
+        for tried in range(_TRIES):
             now_text, flat = await self._scripts.call("get", schedule_id)
             schedule = self._found(schedule_id, flat)
+            if tried and not schedule.paused:  # by somebody meanwhile, or by this call, whose first answer was lost
+                return schedule
             check_revision(schedule_id, schedule, expected_revision)
             if not schedule.paused:
                 raise NotPaused(f"schedule {schedule_id} is not paused")
@@ -130,6 +134,11 @@ class Control:
         if not flat:
             raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
         return schedule_from(pairs(flat))
+
+
+def _is_so(schedule: Schedule, reason: str, by: str, until_ms: int | None) -> bool:
+    pause = schedule.pause
+    return pause is not None and (pause.reason or "", pause.by or "", pause.until_ms) == (reason, by, until_ms)
 
 
 def _plan(schedule: Schedule, missed: MissedTicks, now_ms: int) -> Resumption:

@@ -20,7 +20,6 @@ _PLAIN_FIELDS: Final = (
     *("max_lateness_ms", "starts_at_ms", "ends_at_ms", "unique_key", "deadline_ms"),
 )
 _DEFAULTED_FIELDS: Final = {"description": "", "overlap": "allow", "jitter_ms": "0", "owner": "", "outcomes": ""}
-_MAP_FIELDS: Final = ("labels", "headers")
 _PAUSE_FIELDS: Final = {
     "reason": "pause_reason",
     "by": "paused_by",
@@ -35,7 +34,7 @@ _FAILURE_FIELDS: Final = {
     "retry_at_ms": "retry_at_ms",
 }
 SCHEDULE_FIELDS: Final = (
-    *(*_PLAIN_FIELDS, "paused", *_DEFAULTED_FIELDS, *_MAP_FIELDS),
+    *(*_PLAIN_FIELDS, "paused", *_DEFAULTED_FIELDS, "labels"),
     *(*_PAUSE_FIELDS.values(), *_FAILURE_FIELDS.values()),
 )
 JOB_FIELDS: Final = (
@@ -59,7 +58,9 @@ def schedule_from(record: Mapping[str, str | None]) -> Schedule:
     """
     values: dict[str, Any] = {name: record.get(name) or None for name in _PLAIN_FIELDS}
     values |= {name: record.get(name) or default for name, default in _DEFAULTED_FIELDS.items()}
-    values |= {name: _map(record.get(name)) for name in _MAP_FIELDS}
+    values["labels"] = _map(record.get("labels"))
+    if record.get("payload") is not None:
+        values["headers"] = _map(record.get("headers"))
     paused = values["paused"] = record.get("paused") == "1"
     values["pause"] = {name: record.get(field) or None for name, field in _PAUSE_FIELDS.items()} if paused else None
     values["finished"] = not paused and not values["next_run_ms"]

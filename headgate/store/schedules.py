@@ -17,7 +17,7 @@ from headgate.jsontext import canonical
 from headgate.log import log_event
 from headgate.missed import passed_over
 from headgate.models import Overlap, Schedule, ScheduleDefinition, TickRange, check_labels, check_text
-from headgate.names import check_schedule_id
+from headgate.names import check_id_prefix, check_schedule_id
 from headgate.settings import MAX_EXAMINED, MAX_PAGE, MAX_WHO
 from headgate.spec import Spec, parse_spec
 from headgate.store.changes import change_text, check_revision
@@ -106,12 +106,14 @@ class Schedules:
         spec = timing_of(definition)
         check_jitter(definition.jitter_ms, spec)
         fields = _stored(definition)
-        for _ in range(_TRIES):
+        for tried in range(_TRIES):
             now_text, flat = await self._scripts.call("get", schedule_id)
             record = pairs(flat)
             stored = schedule_from(record) if record else None  # refuses what Headgate did not write
-            check_revision(schedule_id, stored, expected_revision)
-            if stored and all(record.get(name) == value for name, value in fields.items()):
+            same = stored is not None and all(record.get(name) == value for name, value in fields.items())
+            if not (tried and same):  # else this may be the write itself, whose first answer was lost
+                check_revision(schedule_id, stored, expected_revision)
+            if stored and same:
                 return PutResult(schedule=stored, change="unchanged")
             standing = _standing(schedule_id, record, int(now_text), spec, fields, paused=paused)
             change = _change(record, fields, by, standing)
@@ -171,7 +173,7 @@ class Schedules:
         """
         check_limit(limit, MAX_PAGE)
         if prefix:
-            check_schedule_id(prefix)
+            check_id_prefix(prefix)
         after = _position(cursor) if cursor is not None else ""
         filters = (_label_text(label), _flag(paused), _flag(failing))
         last, examined, *rows = await self._scripts.call(
@@ -239,7 +241,7 @@ def _stored(definition: ScheduleDefinition) -> dict[str, str]:
     fields = {name: _text(getattr(definition, name)) for name in _OPTIONS}
     payload, fingerprint = definition.content()
     maps = {name: canonical(getattr(definition, name), field=name) for name in ("labels", "headers")}
-    ruled = definition.overlap is not Overlap.ALLOW or any(getattr(definition, name) for name in _RULES)
+    ruled = definition.overlap != Overlap.ALLOW or any(getattr(definition, name) for name in _RULES)
     return (
         fields
         | maps
@@ -266,7 +268,10 @@ def _label_text(label: str) -> str:
     if not label:
         return ""
     name, equals, value = label.partition("=")
-    check_labels({name: value if equals else name})
+    try:
+        check_labels({name: value if equals else name})
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message, field="label") from None
     return f"{canonical(name)}:{canonical(value)}" if equals else f"{canonical(name)}:"
 
 
