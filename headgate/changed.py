@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from headgate.models import Change, Schedule
 
 
-def pause_of(changes: Sequence[Change], tick_ms: int) -> Change | None:
-    """The pause that a tick belongs to: the last word of the first one that was over after it; None if forgotten."""
+def pause_at(changes: Sequence[Change], at_ms: int) -> Change | None:
+    """The last word on the first pause that was over at an instant (milliseconds) or later; None if forgotten."""
     said = None
     for change in reversed(changes):
         if change.what == "paused":
             said = change
         elif change.what == "resumed":
-            if said and change.at_ms >= tick_ms:
+            if said and change.at_ms >= at_ms:
                 break
             said = None
     return said

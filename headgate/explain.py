@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from headgate.changed import pause_of, policy_at, respec_of
+from headgate.changed import pause_at, policy_at, respec_of
 from headgate.eras import era_at, eras_of, has_tick, spec_or_none
 from headgate.models import (
     FINAL_STATES,
@@ -128,7 +128,7 @@ class _Case:
             return TickCode(event.reason), facts | {"job_id": event.job_id}
         if event.discarded and event.reason in _WHOLE:
             facts["range"] = TickRange(from_ms=event.discarded.from_ms, until_ms=self.tick)
-        return self._unrun(event.reason, facts)
+        return self._made_up(event) or self._unrun(event.reason, facts)
 
     def _by_gap(self) -> Found | None:
         for gap in self.kept.gaps:
@@ -145,10 +145,17 @@ class _Case:
         event = self._event_around()
         if event is None or not self._has_tick(None):
             return None
-        if self.kept.job or (self.era and gaps_reach(self.kept.gaps, self.tick)):
-            return TickCode.MADE_UP, _told_by(event) | self._job()
         reason = event.reason if event.reason in _WHOLE else "discarded"
-        return self._unrun(reason, _told_by(event) | {"reason": reason, "range": event.discarded})
+        return self._made_up(event) or self._unrun(
+            reason, _told_by(event) | {"reason": reason, "range": event.discarded}
+        )
+
+    def _made_up(self, event: Event) -> Found | None:
+        """A tick that did not run by its event, and is in no gap any more: it was made up for, by whom is forgotten."""
+        in_gap = any(gap.from_ms <= self.tick <= gap.until_ms for gap in self.kept.gaps)
+        if in_gap or not (self.kept.job or (self.era and gaps_reach(self.kept.gaps, self.tick))):
+            return None
+        return TickCode.MADE_UP, _told_by(event) | self._job()
 
     def _by_job(self) -> Found | None:
         """The job outlives the event, or the event could not be written yet."""
@@ -194,7 +201,7 @@ class _Case:
             facts["policy"] = policy_at(self.kept.schedule, self.kept.changes, facts.get("recorded_at_ms"))
             if event := self._event_around():
                 facts["other_tick_ms"] = event.tick_ms
-        elif reason == "paused" and (pause := pause_of(self.kept.changes, self.tick)):
+        elif reason == "paused" and (pause := pause_at(self.kept.changes, facts.get("recorded_at_ms", self.tick))):
             facts |= {"by": pause.by, "why": pause.fields.get("reason", [None, None])[1], "since_ms": pause.at_ms}
         elif reason == "spec_changed" and (change := respec_of(self.kept.changes, self.tick)):
             facts |= {"by": change.by}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from headgate.eras import Era, era_at, has_tick, spec_or_none
 from headgate.models import Event, Failure, Gap, Schedule, TickCode
 from headgate.settings import MAX_GAPS
-from headgate.spec import InstantFacts, InstantKind, Spec, explain_instant
+from headgate.spec import InstantFacts, InstantKind, explain_instant
 
 Found = tuple[TickCode, dict[str, Any]]
 """A code, and the facts that go with it, as fields of an explanation."""
@@ -58,14 +58,14 @@ def _no_tick_now(schedule: Schedule, tick_ms: int) -> Found | None:
     present = spec_or_none(schedule.spec)
     if present is None or has_tick(present, tick_ms):
         return None
-    return TickCode.NOT_A_TICK, {"spec": schedule.spec, **_nearest(_instant(present, tick_ms))}
+    return TickCode.NOT_A_TICK, {"spec": schedule.spec, **_nearest(explain_instant(present, tick_ms))}
 
 
 def _no_tick(present: Era, era: Era, tick_ms: int) -> Found | None:
     """Why the instant is no tick of its era; None when it is one, or when nobody can tell."""
     if era.spec is None:
         return None
-    it = _instant(era.spec, tick_ms)
+    it = explain_instant(era.spec, tick_ms)
     if it.kind is InstantKind.TICK:
         return None
     if tick_ms < era.spec.starts_at_ms:
@@ -76,15 +76,6 @@ def _no_tick(present: Era, era: Era, tick_ms: int) -> Found | None:
         return TickCode.BEFORE_SPEC, {"since_ms": present.after_ms, **_nearest(it)}
     wall = it.wall.isoformat() if it.wall and it.kind is InstantKind.IN_GAP else None
     return _KINDS[it.kind], {"other_tick_ms": it.first_ms, "wall": wall, **_nearest(it)}
-
-
-def _instant(spec: Spec, ms: int) -> InstantFacts:
-    try:
-        return explain_instant(spec, ms)
-    except OverflowError:  # on this clock the year 10000 has begun, and nothing fires any more
-        wall = spec.clock.shown(spec.clock.last_ms).replace(tzinfo=None)
-        before_ms = spec.latest_at_or_before(ms)
-        return InstantFacts(kind=InstantKind.NOT_A_TICK, before_ms=before_ms, after_ms=None, wall=wall)
 
 
 def _nearest(it: InstantFacts) -> dict[str, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -579,3 +580,9 @@ def test_every_sentence_is_said() -> None:
 )
 def test_a_duration_is_told_by_its_two_largest_units(ms: int, words: str) -> None:
     assert span(ms) == words
+
+
+def test_the_docs_show_a_sentence_of_each_code() -> None:
+    text = (Path(__file__).parents[2] / "docs/explain.md").read_text("utf-8")
+    shown = {code for code, sentence, _ in SCENARIOS.values() if f"| `{code}` | {sentence} |" in text}
+    assert shown == set(TickCode)
