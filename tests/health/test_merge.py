@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -89,7 +90,7 @@ def test_specs_are_compiled_only_where_a_second_tick_is_wanted() -> None:
         compiled.append(name)
         return parse_spec("@every:1000")
 
-    entries = [Entry(START_MS + 1_000 * number, f"s{number}", lambda n=number: timing(f"s{n}")) for number in (1, 9)]
+    entries = [Entry(START_MS + 1_000 * number, f"s{number}", partial(timing, f"s{number}")) for number in (1, 9)]
     merge(entries, START_MS + 3_000, 1000)
     assert set(compiled) == {"s1"}
 
