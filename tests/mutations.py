@@ -15,10 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.support.control_protections import CONTROL
 from tests.support.job_protections import JOBS
 from tests.support.protections import SCHEDULING, Mutation
 
-MUTATIONS = (*SCHEDULING, *JOBS)
+MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL)
 ROOT = Path(__file__).parents[1]
 
 

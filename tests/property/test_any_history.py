@@ -1,13 +1,13 @@
-"""Any history: schedules written, edited, deleted and made again, run by hand, missed, crashed over; workers that die.
+"""Any history: schedules written, edited, paused, resumed, made up for, deleted; crashes; workers that die.
 
 After every step the invariants of the design hold, seen from raw keys and from a small model that knows only when each
-schedule began to count.
+schedule began to count, by which spec and bounds, and which ticks were made up for.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import itertools
 import uuid
 from collections import Counter
 from typing import Any
@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headgate.connect import connect
-from headgate.errors import ScheduleNotFound
+from headgate.errors import NotPaused, ScheduleNotFound
+from headgate.models import MissedPolicy, MissedTicks, Overlap
 from headgate.scheduler import Scheduler
-from headgate.settings import MAX_INSTANT_MS
+from headgate.settings import MAX_EVENTS, MAX_INSTANT_MS
+from headgate.spec import Spec, bounded, parse_spec
 from headgate.store.attempts import Report
 from tests.fault.test_crash_points import Died, MortalClient
 from tests.support.servers import PrivateServer
@@ -32,6 +34,11 @@ ids = st.sampled_from(IDS)
 steps = st.one_of(
     st.tuples(st.just("put"), ids, st.sampled_from(INTERVALS), st.sampled_from(["skip", "run_once", "backfill"])),
     st.tuples(st.just("edit"), ids, st.integers(0, 3)),
+    st.tuples(st.just("rules"), ids, st.booleans(), st.sampled_from([0, 20_000])),
+    st.tuples(st.just("bounds"), ids, st.sampled_from([None, -1, 200_000]), st.sampled_from([None, 200_000, 900_000])),
+    st.tuples(st.just("pause"), ids, st.sampled_from([None, 1, 150_000])),
+    st.tuples(st.just("resume"), ids, st.sampled_from(MissedTicks)),
+    st.tuples(st.just("backfill"), ids, st.integers(1, 900_000), st.integers(0, 600_000)),
     st.tuples(st.just("delete"), ids),
     st.tuples(st.just("run"), ids, st.integers(0, 2)),
     st.tuples(st.just("advance"), st.integers(1, 600_000)),
@@ -47,8 +54,10 @@ class History:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.since: dict[str, int] = {}
-        self.interval: dict[str, int] = {}
+        self.options: dict[str, dict[str, Any]] = {}
+        self.eras: dict[str, list[tuple[int, Spec]]] = {}
+        """Since when each spec with its bounds counts, oldest first."""
+        self.made_up: dict[str, set[int]] = {}
         self.completed: Counter[str] = Counter()
         self.manual: dict[tuple[str, int], str] = {}
 
@@ -58,17 +67,65 @@ class History:
     async def now(self) -> int:
         return int(await self.world.client.get(self.world.keys.root + "test-clock"))
 
+    async def write(self, schedule_id: str, **options: Any) -> None:
+        """Change these options; a schedule that does not exist is created by an interval alone."""
+        before = self.options.get(schedule_id, {})
+        after = self.options[schedule_id] = before | options
+        counts_by = ("interval", "starts_at_ms", "ends_at_ms")
+        if not before or any(before.get(name) != after.get(name) for name in counts_by):
+            spec = bounded(
+                parse_spec(f"@every:{after['interval']}"), after.get("starts_at_ms"), after.get("ends_at_ms")
+            )
+            self.eras.setdefault(schedule_id, []).append((await self.now(), spec))
+            self.made_up.setdefault(schedule_id, set())
+        rest = {name: value for name, value in after.items() if name != "interval"}
+        await self.world.put(schedule_id, f"@every:{after['interval']}", backfill_limit=3, **rest)
+
     async def put(self, schedule_id: str, interval: int, policy: str) -> None:
-        if self.interval.get(schedule_id) != interval:
-            self.since[schedule_id], self.interval[schedule_id] = await self.now(), interval
-        await self.world.put(schedule_id, f"@every:{interval}", on_missed=policy, backfill_limit=3)
+        overlap = {"overlap": Overlap.ALLOW} if policy == "backfill" else {}
+        await self.write(schedule_id, interval=interval, on_missed=MissedPolicy(policy), **overlap)
 
     async def edit(self, schedule_id: str, payload: int) -> None:
-        if schedule_id in self.interval:
-            await self.world.put(schedule_id, f"@every:{self.interval[schedule_id]}", payload=payload)
+        if schedule_id in self.options:
+            await self.write(schedule_id, payload=payload)
+
+    async def rules(self, schedule_id: str, overlap: bool, jitter_ms: int) -> None:
+        if schedule_id in self.options:
+            skips = {"overlap": Overlap.SKIP, "on_missed": MissedPolicy.SKIP} if overlap else {"overlap": Overlap.ALLOW}
+            await self.write(schedule_id, jitter_ms=jitter_ms, **skips)
+
+    async def bounds(self, schedule_id: str, starts_in: int | None, ends_in: int | None) -> None:
+        if schedule_id in self.options:
+            now = await self.now()
+            ends = [now + ms if ms is not None else None for ms in (starts_in, ends_in)]
+            await self.write(schedule_id, starts_at_ms=ends[0], ends_at_ms=ends[1])
+
+    async def pause(self, schedule_id: str, ends_in: int | None) -> None:
+        with contextlib.suppress(ScheduleNotFound):
+            until_ms = None if ends_in is None else await self.now() + ends_in
+            await self.world.store.control.pause(schedule_id, until_ms=until_ms)
+
+    async def resume(self, schedule_id: str, missed: MissedTicks) -> None:
+        with contextlib.suppress(ScheduleNotFound, NotPaused):
+            await self.world.store.control.resume(schedule_id, missed=missed)
+
+    async def backfill(self, schedule_id: str, length: int, ago: int) -> None:
+        """Whatever of the range lies in gaps, and nothing else; the schedule stays where it is."""
+        if schedule_id not in self.options:
+            return
+        until = await self.now() - ago
+        before, gaps = await self.world.record(schedule_id), await self.world.gaps(schedule_id)
+        done = await self.world.store.backfills.run(schedule_id, until - length, until)
+        assert done.stopped_by is None
+        assert done.more_after_ms is None
+        assert all(any(gap["from_ms"] <= tick <= gap["until_ms"] for gap in gaps) for tick in done.ticks)
+        assert not self.made_up[schedule_id] & set(done.ticks), "made up for twice"
+        self.made_up[schedule_id] |= set(done.ticks)
+        assert await self.world.record(schedule_id) == before, "a backfill moved the schedule"
 
     async def delete(self, schedule_id: str) -> None:
-        if self.interval.pop(schedule_id, None) is not None:
+        if self.options.pop(schedule_id, None) is not None:
+            del self.eras[schedule_id], self.made_up[schedule_id]
             await self.world.store.schedules.delete(schedule_id)
 
     async def run(self, schedule_id: str, key: int) -> None:
@@ -110,28 +167,46 @@ class History:
         assert max(self.completed.values(), default=1) == 1, "a job was completed twice"
         sets = [
             *await world.queued(),
+            *await world.client.zrange(world.keys("state", "default", "scheduled"), 0, -1),
             *await world.client.zrange(world.keys("state", "default", "running"), 0, -1),
             *await world.client.zrange(world.keys("state", "default", "retryable"), 0, -1),
         ]
         assert len(set(sets)) == len(sets), "a job is in two sets"
         assert not set(sets) & set(self.completed), "a completed job is still in a set"
         indexed = await world.client.zcard(world.keys("due")) + await world.client.zcard(world.keys("paused"))
-        assert indexed == await world.client.zcard(world.keys("schedules")) == len(self.interval)
-        for schedule_id in self.interval:
+        assert indexed == await world.client.zcard(world.keys("schedules")) == len(self.options)
+        for schedule_id in self.options:
             await self.check_schedule(schedule_id)
 
     async def check_schedule(self, schedule_id: str) -> None:
-        world, interval = self.world, self.interval[schedule_id]
+        world, made_up = self.world, self.made_up[schedule_id]
         record, events = await world.record(schedule_id), await world.events(schedule_id)
         numbers = [event["event_id"] for event in events]
         assert numbers == list(range(int(record["event_seq"]), int(record["event_seq"]) - len(numbers), -1))
-        ran = [event["tick_ms"] for event in events if event["outcome"] == "enqueued"]
+        ran = [event["tick_ms"] for event in events if event["outcome"] in {"enqueued", "deduplicated"}]
         assert len(set(ran)) == len(ran), "a tick ran twice by the trail"
-        gaps = [json.loads(text) for text in await world.client.zrange(world.keys("gaps", schedule_id), 0, -1)]
-        first = self.since[schedule_id] // interval * interval + interval
-        for tick in range(first, int(record["anchor_ms"]) + 1, interval):
-            in_gap = any(gap["from_ms"] <= tick <= gap["until_ms"] for gap in gaps)
-            assert (tick in ran) != in_gap, f"tick {tick} ran: {tick in ran}, in a gap: {in_gap}"
+        gaps = await world.gaps(schedule_id)
+        ends = [(gap["from_ms"], gap["until_ms"]) for gap in gaps]
+        assert all(first[1] < second[0] for first, second in itertools.pairwise(ends)), "gaps overlap"
+        for tick in self.expected(schedule_id, int(record["anchor_ms"])):
+            places = (tick in ran) + sum(first <= tick <= last for first, last in ends) + (tick in made_up)
+            assert places == 1, f"tick {tick} ran: {tick in ran}, is in gaps {ends}, was made up for: {tick in made_up}"
+            decisions = sum(decides(event, tick) for event in events)
+            assert decisions == 1 or len(events) == MAX_EVENTS, f"tick {tick} has {decisions} decisions"
+
+    def expected(self, schedule_id: str, anchor_ms: int) -> list[int]:
+        """Every tick since creation up to the anchor, each of the spec and bounds that counted then."""
+        eras = self.eras[schedule_id]
+        ends = [*(since for since, _ in eras[1:]), anchor_ms]
+        return [
+            tick for (since, spec), end in zip(eras, ends, strict=True) for tick in spec.latest_n(10_000, since, end)
+        ]
+
+
+def decides(event: dict[str, Any], tick: int) -> bool:
+    """Whether the event is about the tick, or passes it over."""
+    older = event.get("discarded")
+    return bool(event["tick_ms"] == tick or (older and older["from_ms"] <= tick <= older["until_ms"]))
 
 
 async def sweep_with(world: World, scheduler: Scheduler) -> None:
