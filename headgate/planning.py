@@ -77,10 +77,10 @@ class Sweep:
         first_ms = spec.next_after(anchor_ms)
         # The room for ticks depends on the payload, so a plan is shared only where all of a policy's ticks fit anyway.
         room = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, payload_bytes)))
-        if row.on_missed == MissedPolicy.BACKFILL and room < MAX_CALL_TICKS:
-            return self._due_plan(spec, row, first_ms, room)
         if row.catch_up_ms and first_ms is not None and first_ms <= (until_ms := int(row.catch_up_ms)):
             return plan_catch_up(spec, first_ms, min(until_ms, self._page.now_ms), room)
+        if row.on_missed == MissedPolicy.BACKFILL and room < MAX_CALL_TICKS:
+            return self._due_plan(spec, row, first_ms, room)
         key = (row.spec, row.starts_at_ms, row.ends_at_ms, row.on_missed, row.backfill_limit, first_ms)
         plan = self._plans.get(key)
         if plan is None:
