@@ -34,8 +34,7 @@ SENTENCES: Final = {
     TickCode.OVERDUE: "The tick of {at} is due now and not decided yet, overdue by {span}.",
     TickCode.NOT_DUE: "The tick of {at} is not due yet: it will be in {span}{paused}.",
     TickCode.NOT_A_TICK: "{At} is not a tick of {spec}{nearest}.",
-    TickCode.CLOCK_GAP: "{At} stands for {wall}, a time that the clock change skipped: "
-    "{spec} has no tick there{nearest}.",
+    TickCode.CLOCK_GAP: "{At} stands for {wall}, which the clock change skipped: {spec} has no tick there{nearest}.",
     TickCode.REPEATED: "{At} is the second time round of a time that the clock repeats: "
     "{spec} fires the first time only, at {other_at}{nearest}.",
     TickCode.BEFORE_SPEC: "{At} is a tick of the present spec, which counts only from {from}; "
@@ -143,7 +142,7 @@ def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
         "span": span(abs(it.due_in_ms or 0)),
         "paused": _paused(it, by + why),
         "spec_text": it.spec or "",
-        "wall": it.wall or "",
+        "wall": _time(datetime.fromisoformat(it.wall), 0) if it.wall else "",
         "spec": f"the spec {it.spec}" if it.spec else "",
         "nearest": _nearest(instant(ms, clock, zone) for ms in (it.before_ms, it.after_ms) if ms is not None),
     }

@@ -48,7 +48,7 @@ def specs() -> dict[str, list[tuple[str, Grid]]]:
         "berlin": [cron(BERLIN, 30, (2, 10, 18)), cron(BERLIN, 0, (2, 3, 20)), every(8)],
         "lord_howe": [cron(LORD_HOWE, 15, (2, 14)), cron(LORD_HOWE, 45, (1, 9))],
         "new_york": [cron(NEW_YORK, 30, (1, 2)), cron("UTC", 30, (6, 18)), cron(BERLIN, 30, (2, 12))],
-        "steady": [every(5), every(7)],
+        "steady": [every(9), every(11)],
     }
 
 
@@ -78,12 +78,11 @@ class Year:
 
     async def live(self) -> None:
         """Days in which all is well, between outages; then things are done to each schedule."""
-        for _ in range(self.random.randrange(1, 16)):
-            await self.move(self.random.randrange(1, 6 * HOUR))
+        for _ in range(self.random.randrange(1, 12)):
+            await self.move(self.random.randrange(1, 9 * HOUR))
             await self.sweep()
         await self.move(self.random.choice([0, HOUR, DAY, self.random.randrange(1, 12 * DAY)]))
         for name in self.books:
-            await self.look_ahead(name)
             await self.act(name)
             await self.look_ahead(name)
         await self.sweep()

@@ -442,9 +442,9 @@ async def not_a_tick(stage: Stage) -> int:
 
 @says(
     TickCode.CLOCK_GAP,
-    "03:30 on 28 March 2027 (Europe/Berlin; 01:30 UTC) stands for 2027-03-28T02:30:00, a time that the clock "
-    "change skipped: the spec CRON_TZ=Europe/Berlin 30 2 * * * has no tick there; the nearest ticks are 02:30 "
-    "on 27 March 2027 (Europe/Berlin; 01:30 UTC) and 02:30 on 29 March 2027 (Europe/Berlin; 00:30 UTC).",
+    "03:30 on 28 March 2027 (Europe/Berlin; 01:30 UTC) stands for 02:30, which the clock change skipped: "
+    "the spec CRON_TZ=Europe/Berlin 30 2 * * * has no tick there; the nearest ticks are "
+    "02:30 on 27 March 2027 (Europe/Berlin; 01:30 UTC) and 02:30 on 29 March 2027 (Europe/Berlin; 00:30 UTC).",
 )
 async def clock_gap(stage: Stage) -> int:
     await stage.world.set_clock(BERLIN_MORNING)
