@@ -55,10 +55,10 @@ async def test_each_change_says_when_who_what_and_from_what_to_what(moved: World
     assert creation.fields == {}
 
 
-async def test_of_a_payload_only_that_it_changed(moved: World) -> None:
-    await put(moved, payload={"card": "4111-1111"})
-    await put(moved, payload={"card": "5500-0000"})
-    assert (await changes(moved))[0].fields == {"payload": []}
+async def test_of_payload_and_headers_only_that_they_changed(moved: World) -> None:
+    await put(moved, payload={"card": "4111-1111"}, headers={"token": "4111"})
+    await put(moved, payload={"card": "5500-0000"}, headers={"token": "5500"})
+    assert (await changes(moved))[0].fields == {"payload": [], "headers": []}
     stored = "".join(await moved.client.lrange(moved.keys("changes", "a"), 0, -1))
     assert "card" not in stored
     assert "4111" not in stored

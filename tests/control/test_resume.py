@@ -98,6 +98,17 @@ async def test_a_catch_up_makes_up_for_all_that_was_asked_whatever_came_due_sinc
     assert await ran(moved) == [*range(41, 51), *range(71, 81)]
 
 
+@pytest.mark.xfail(reason="planning.py looks at the policy of backfill before the catch-up where payloads are large")
+async def test_a_catch_up_of_large_payloads_makes_up_for_all_that_was_asked_too(moved: World) -> None:
+    await moved.put("a", on_missed="backfill", backfill_limit=10, payload="x" * 10_000)
+    await pause(moved)
+    await moved.advance(50 * MINUTE)
+    await resume(moved, "backfill")
+    await moved.advance(30 * MINUTE)
+    await sweep(moved)
+    assert await ran(moved) == [*range(41, 51), *range(71, 81)]
+
+
 async def test_a_pause_in_the_middle_of_a_catch_up_keeps_the_rest_for_its_own_resume(moved: World) -> None:
     await moved.put("a", backfill_limit=MAX_BACKFILL)
     await pause(moved)

@@ -132,9 +132,9 @@ CONTROL = (
         LOG,
     ),
     Mutation(
-        "log: of a payload only that it changed",
+        "log: of payload and headers only that they changed",
         "headgate/store/changes.py",
-        '[] if name == "payload" else list(pair)',
+        '[] if name in {"payload", "headers"} else list(pair)',
         "list(pair)",
         LOG,
     ),
