@@ -18,6 +18,18 @@ DAY = 86_400_000
 ENDED = pytest.mark.damages_store("records written by hand")
 
 
+async def write_by_hand(world: World, schedules: dict[str, int]) -> None:
+    """What the script reads of schedules, by id and next run: quicker than putting each."""
+    rows = list(schedules.items())
+    for start in range(0, len(rows), 500):
+        pipe = world.client.pipeline(transaction=False)
+        for schedule_id, at in rows[start : start + 500]:
+            record = {"id": schedule_id, "spec": "@every:1000", "next_run_ms": at, "anchor_ms": START_MS}
+            pipe.hset(world.keys("schedule", schedule_id), mapping=record)
+            pipe.zadd(world.keys("due"), {schedule_id: at})
+        await pipe.execute()
+
+
 # of one schedule
 
 
@@ -198,13 +210,7 @@ async def test_damaged_records_are_passed_over(moved: World, caplog: pytest.LogC
 @ENDED
 async def test_ten_thousand_schedules_cost_what_a_thousand_do(moved: World) -> None:
     """It says up to where it is complete, and is right about it."""
-    pipe = moved.client.pipeline(transaction=False)
-    for number in range(10_000):
-        schedule_id, at = f"s{number:05}", START_MS + 1_000 * (number // 100 + 1)
-        record = {"id": schedule_id, "spec": "@every:1000", "next_run_ms": at, "anchor_ms": START_MS}
-        pipe.hset(moved.keys("schedule", schedule_id), mapping=record)
-        pipe.zadd(moved.keys("due"), {schedule_id: at})
-    await pipe.execute()
+    await write_by_hand(moved, {f"s{number:05}": START_MS + 1_000 * (number // 100 + 1) for number in range(10_000)})
     await moved.store.upcoming.all(START_MS + DAY)
     await moved.client.config_resetstat()
     started = time.perf_counter()
@@ -222,12 +228,7 @@ async def test_ten_thousand_schedules_cost_what_a_thousand_do(moved: World) -> N
 @ENDED
 async def test_what_was_not_read_ends_what_is_complete(moved: World) -> None:
     """Sparse ones: the thousand and first is where nothing more is known."""
-    pipe = moved.client.pipeline(transaction=False)
-    for number in range(MAX_UPCOMING + 5):
-        schedule_id, at = f"s{number:05}", START_MS + DAY + number
-        pipe.hset(moved.keys("schedule", schedule_id), mapping={"id": schedule_id, "spec": "x", "next_run_ms": at})
-        pipe.zadd(moved.keys("due"), {schedule_id: at})
-    await pipe.execute()
+    await write_by_hand(moved, {f"s{number:05}": START_MS + DAY + number for number in range(MAX_UPCOMING + 5)})
     found = await moved.store.upcoming.all(START_MS + 2 * DAY)
     assert found.complete_until_ms == START_MS + DAY + MAX_UPCOMING - 1
     assert len(found.instants) == MAX_UPCOMING
