@@ -16,7 +16,7 @@ from headgate.cli.arguments import add_app, add_store
 from headgate.cli.load import load_app
 from headgate.cli.node import open_node
 from headgate.models import ScheduleDefinition
-from headgate.reconcile import Applied, FieldChange, Plan, apply, make_plan
+from headgate.reconcile import UNTOLD, Applied, FieldChange, Plan, apply, make_plan
 from headgate.schedule_file import ScheduleFile, parse_file
 
 _BAD_INPUT = 2
@@ -87,8 +87,8 @@ def _lines(plan: Plan, *, prune: bool) -> Iterator[str]:
 
 
 def _change(field: FieldChange) -> str:
-    if field.name == "payload":
-        return "    payload: another"
+    if field.name in UNTOLD:
+        return f"    {field.name}: changed"
     return f"    {field.name}: {_shown(field.before)} -> {_shown(field.after)}"
 
 

@@ -5,8 +5,8 @@ processes reconcile at once, a schedule is created once and changed once for eac
 declared moves neither its revision nor its phase.
 """
 
-from headgate.reconcile.plan import Edit, FieldChange, Plan, make_plan
+from headgate.reconcile.plan import UNTOLD, Edit, FieldChange, Plan, make_plan
 from headgate.reconcile.rules import check_definition, check_owner
 from headgate.reconcile.writes import Applied, apply
 
-__all__ = ["Applied", "Edit", "FieldChange", "Plan", "apply", "check_definition", "check_owner", "make_plan"]
+__all__ = ["UNTOLD", "Applied", "Edit", "FieldChange", "Plan", "apply", "check_definition", "check_owner", "make_plan"]

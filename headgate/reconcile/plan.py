@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from headgate.errors import Conflict
+from headgate.errors import Conflict, ScheduleNotFound
 from headgate.models import Schedule, ScheduleDefinition
 from headgate.names import fingerprint
 from headgate.reconcile.rules import check_definition, check_owner
 from headgate.settings import MAX_PAGE
 from headgate.store import Store
 
+UNTOLD: Final = ("payload", "headers")
+"""Fields whose values no list, log or plan shows."""
 _NAMED: Final = 5
 """Schedules of others that a refusal names."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One field of a schedule; of a payload only that it changes."""
+    """One field of a schedule; of those in `UNTOLD` only that it changes."""
 
     name: str
     before: Any = None
@@ -82,13 +84,8 @@ async def make_plan(
     for schedule_id, definition in wanted.items():
         check_definition(schedule_id, definition)
     wanted = {name: msgspec.structs.replace(definition, owner=owner) for name, definition in wanted.items()}
-    found: dict[str, Schedule] = {}
-    deletes: dict[str, int] = {}
-    async for schedule in _all(store) if leftovers else _each(store, wanted):
-        if schedule.id in wanted:
-            found[schedule.id] = schedule
-        elif schedule.owner == owner:
-            deletes[schedule.id] = schedule.revision
+    found = {name: schedule for name in wanted if (schedule := await _stored(store, name)) is not None}
+    deletes = {each.id: each.revision async for each in _all(store) if each.owner == owner} if leftovers else {}
     foreign = {} if adopt else {name: each.owner for name, each in found.items() if each.owner not in ("", owner)}
     edits = [_edit(each, wanted[name]) for name, each in found.items() if name not in foreign]
     return Plan(
@@ -98,22 +95,23 @@ async def make_plan(
         creates=[name for name in wanted if name not in found],
         changes=[edit for edit in edits if edit.fields],
         unchanged=[edit.schedule_id for edit in edits if not edit.fields],
-        deletes=deletes,
+        deletes={name: revision for name, revision in deletes.items() if name not in wanted},
         foreign=foreign,
     )
 
 
 def differences(stored: Schedule, wanted: ScheduleDefinition) -> list[FieldChange]:
-    """The fields in which a schedule is not as declared; it needs no payload, whose fingerprint is stored."""
-    changes = [
-        FieldChange(name=name, before=getattr(stored, name), after=getattr(wanted, name))
-        for name in wanted.__struct_fields__
-        if name != "payload" and getattr(stored, name) != getattr(wanted, name)
-    ]
+    """The fields in which a schedule, read with its payload and headers, is not as declared."""
     text, _ = wanted.content()
-    if fingerprint(stored.kind, text) != stored.fingerprint:
-        changes.append(FieldChange(name="payload"))
-    return changes
+    differs = {name: getattr(stored, name) != getattr(wanted, name) for name in wanted.__struct_fields__}
+    differs["payload"] = fingerprint(stored.kind, text) != stored.fingerprint  # 1 and 1.0 are equal, and not the same
+    return [
+        FieldChange(name=name)
+        if name in UNTOLD
+        else FieldChange(name=name, before=getattr(stored, name), after=getattr(wanted, name))
+        for name in wanted.__struct_fields__
+        if differs[name]
+    ]
 
 
 def _edit(stored: Schedule, wanted: ScheduleDefinition) -> Edit:
@@ -142,9 +140,8 @@ async def _all(store: Store) -> AsyncIterator[Schedule]:
             return
 
 
-async def _each(store: Store, schedule_ids: Iterable[str]) -> AsyncIterator[Schedule]:
-    """Those that exist. The first id that begins so is the id itself; unlike `get`, a list carries no payload."""
-    for schedule_id in schedule_ids:
-        for schedule in (await store.schedules.list(limit=1, prefix=schedule_id)).schedules:
-            if schedule.id == schedule_id:
-                yield schedule
+async def _stored(store: Store, schedule_id: str) -> Schedule | None:
+    try:
+        return await store.schedules.get(schedule_id)
+    except ScheduleNotFound:
+        return None

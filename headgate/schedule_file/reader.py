@@ -114,7 +114,8 @@ class _Reader:
             line = self._lines.of("schedule", first, "id")
             self.problem((*at, "id"), f"{schedule_id} is declared twice, first in line {line}")
         errors = [*_contradictions(fields)]
-        if not errors and own.keys() == table.keys() and fields.keys() >= {"spec", "kind"}:
+        refused = (defaults | table).keys() - fields.keys()
+        if fields.keys() >= {"spec", "kind"} and not refused & {"spec", "kind", "payload"}:
             try:
                 self.schedules[schedule_id or ""] = _defined(fields, self._define)
             except InvalidRequest as error:

@@ -210,6 +210,9 @@ def test_a_payload_is_judged_as_the_application_would() -> None:
 
     text = entry("[schedule.payload]\nn = 1") + entry('[schedule.payload]\nn = "x"', id_="b")
     assert problems(text, define=define) == ["11: payload: does not fit actor k: Expected `int`, got `str`"]
+    assert [line[0] for line in problems(entry('priority = 101\npayload = {n = "x"}'), define=define)] == ["5", "6"]
+    refused = entry('payload = {n = "x"}').replace('"k"', '"k k"')
+    assert [line[0] for line in problems(refused, define=define)] == ["4"], "nobody knows whose payload it is"
     assert parse(entry(), define=define).schedules["a"].queue == "of-the-actor"
 
 
