@@ -113,8 +113,7 @@ async def test_a_thousand_a_call_and_from_where_to_go_on(moved: World) -> None:
         done = await backfill(moved, 0, 1300, dry_run=dry_run)
         assert minutes(done) == list(range(1, MAX_RANGE + 1))
         assert done.more_after_ms == at(MAX_RANGE)
-    assert done.more_after_ms is not None
-    rest = await moved.store.backfills.run("a", done.more_after_ms, at(1300))
+    rest = await backfill(moved, MAX_RANGE, 1300)
     assert (minutes(rest), rest.more_after_ms) == (list(range(1001, 1301)), None)
     assert len(await moved.queued()) == 1300
     assert len((await moved.store.runs.list("a", limit=100)).runs) == 100

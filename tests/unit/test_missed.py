@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.missed import Plan, marker_life_ms, passed_over, plan_due, plan_unwritten
+from headgate.missed import (
+    Plan,
+    marker_life_ms,
+    passed_over,
+    plan_catch_up,
+    plan_due,
+    plan_resumption,
+    plan_unwritten,
+)
 from headgate.models import MissedPolicy, TickRange
 from headgate.settings import MAX_INSTANT_MS
 from headgate.spec import Spec, parse_spec
@@ -53,6 +61,7 @@ def outages(draw: st.DrawFn) -> tuple[Spec, int, int, list[int]]:
 policies = st.sampled_from(list(MissedPolicy))
 
 
+@settings(deadline=None)
 @given(outages(), policies, st.integers(1, 70), st.integers(1, 70))
 def test_discarded_planned_and_next_part_the_due_ticks(
     outage: tuple[Spec, int, int, list[int]], policy: MissedPolicy, backfill: int, limit: int
@@ -67,6 +76,7 @@ def test_discarded_planned_and_next_part_the_due_ticks(
     assert plan.next_run_ms == (due[limit - wanted] if wanted > limit else spec.next_after(due[-1]))
 
 
+@settings(deadline=None)
 @given(outages(), policies, st.integers(1, 70), st.integers(1, 20))
 def test_plans_in_a_row_fire_what_one_unlimited_plan_fires(
     outage: tuple[Spec, int, int, list[int]], policy: MissedPolicy, backfill: int, limit: int
@@ -84,6 +94,7 @@ def test_plans_in_a_row_fire_what_one_unlimited_plan_fires(
     assert at == whole.next_run_ms
 
 
+@settings(deadline=None)
 @given(outages(), policies, st.integers(1, 70))
 def test_an_unwritten_tick_is_planned_with_what_its_event_will_say(
     outage: tuple[Spec, int, int, list[int]], policy: MissedPolicy, backfill: int
@@ -189,3 +200,42 @@ def test_a_plan_costs_the_same_whatever_the_outage(policy: MissedPolicy) -> None
         assert plan_due(spec, policy, 10, 1000, outage_ms, 200).ticks
         asked.append(spec.asked)
     assert asked[0] == asked[1] <= 14
+
+
+def in_range(ticks: list[int], found: TickRange | None) -> list[int]:
+    return [] if found is None else [tick for tick in ticks if found.from_ms <= tick <= found.until_ms]
+
+
+@settings(deadline=None)
+@given(outages(), st.integers(0, 70), st.integers(1, 70))
+def test_unrun_made_up_for_and_next_part_the_ticks_of_a_pause(
+    outage: tuple[Spec, int, int, list[int]], wanted: int, limit: int
+) -> None:
+    """Each is on record as unrun, or fires in its turn: the latest `wanted`; and the next tick follows them."""
+    spec, first, now, ticks = outage
+    it = plan_resumption(spec, first - 1, now, wanted)
+    unrun = in_range(ticks, it.older) + ([] if it.unrun_ms is None else [it.unrun_ms])
+    fired: list[int] = []
+    following = it.next_run_ms
+    while following is not None and it.catch_up_ms is not None and following <= it.catch_up_ms:
+        plan = plan_catch_up(spec, following, it.catch_up_ms, limit)
+        assert 1 <= len(plan.ticks) <= limit
+        assert plan.discarded is None
+        fired += plan.ticks
+        following = plan.next_run_ms
+    assert unrun + fired == ticks
+    assert len(fired) == min(wanted, len(ticks))
+    assert following == spec.next_after(now)
+    assert it.next_run_ms == spec.next_after(it.anchor_ms), "where it goes on from and what comes next agree"
+
+
+@settings(deadline=None)
+@given(outages(), st.integers(0, 70))
+def test_a_pause_without_a_tick_leaves_nothing_and_no_clock_gone_back_an_earlier_anchor(
+    outage: tuple[Spec, int, int, list[int]], wanted: int
+) -> None:
+    spec, first, now, _ = outage
+    for anchor, at in ((first - 1, first - 1), (now, now), (now, first - 1)):
+        it = plan_resumption(spec, anchor, at, wanted)
+        assert (it.unrun_ms, it.older, it.catch_up_ms) == (None, None, None)
+        assert (it.anchor_ms, it.next_run_ms) == (anchor, spec.next_after(anchor))

@@ -249,3 +249,32 @@ def test_plans_are_made_as_batches_are_taken() -> None:
 def test_an_empty_page_has_no_batches() -> None:
     """Nothing is called for nothing."""
     assert list(sweep_of().batches()) == []
+
+
+@pytest.mark.parametrize("payload_bytes", ["10", "100000"])
+@pytest.mark.parametrize("policy", MissedPolicy)
+def test_a_catch_up_comes_before_the_policy_and_ends_with_its_last_tick(
+    policy: MissedPolicy, payload_bytes: str
+) -> None:
+    """Every tick up to it, in order, however large the payload; what came due since is left to the policy."""
+    due = row(
+        missed=8, on_missed=policy, backfill_limit="2", catch_up_ms=str(NOW - 3 * MINUTE), payload_bytes=payload_bytes
+    )
+    plan = only(sweep_of(due)).plan
+    assert plan == Plan(tuple(NOW - back * MINUTE for back in (7, 6, 5, 4, 3)), None, NOW - 2 * MINUTE)
+    after = row(missed=3, on_missed=policy, backfill_limit="2", catch_up_ms=str(NOW - 3 * MINUTE))
+    assert only(sweep_of(after)).plan.ticks == ((NOW - MINUTE, NOW) if policy is MissedPolicy.BACKFILL else (NOW,))
+
+
+def test_a_catch_up_is_bounded_like_any_plan() -> None:
+    by_ticks = only(sweep_of(row(missed=1000, catch_up_ms=str(NOW)))).plan
+    by_bytes = only(sweep_of(row(missed=1000, catch_up_ms=str(NOW), payload_bytes="100000"))).plan
+    assert (len(by_ticks.ticks), len(by_bytes.ticks)) == (MAX_CALL_TICKS, MAX_CALL_BYTES // 100_000)
+
+
+def test_bounds_are_part_of_what_a_herd_shares() -> None:
+    """One that has ended is not planned as its neighbour that has not."""
+    rows = [row("a", missed=3), row("b", missed=3, ends_at_ms=str(NOW - MINUTE))]
+    [batch] = sweep_of(*rows).batches()
+    assert [planned.plan.ticks for planned in batch] == [(NOW,), (NOW - MINUTE,)]
+    assert [planned.plan.next_run_ms for planned in batch] == [NOW + MINUTE, None]
