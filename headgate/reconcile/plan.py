@@ -84,18 +84,25 @@ async def make_plan(
     for schedule_id, definition in wanted.items():
         check_definition(schedule_id, definition)
     wanted = {name: msgspec.structs.replace(definition, owner=owner) for name, definition in wanted.items()}
-    found = {name: schedule for name in wanted if (schedule := await _stored(store, name)) is not None}
-    deletes = {each.id: each.revision async for each in _all(store) if each.owner == owner} if leftovers else {}
-    foreign = {} if adopt else {name: each.owner for name, each in found.items() if each.owner not in ("", owner)}
-    edits = [_edit(each, wanted[name]) for name, each in found.items() if name not in foreign]
+    creates, edits, foreign = list[str](), list[Edit](), dict[str, str]()
+    for schedule_id, definition in wanted.items():
+        stored = await _stored(store, schedule_id)
+        if stored is None:
+            creates.append(schedule_id)
+        elif stored.owner in ("", owner) or adopt:
+            fields = differences(stored, definition)
+            edits.append(Edit(schedule_id=schedule_id, revision=stored.revision, fields=fields))
+        else:
+            foreign[schedule_id] = stored.owner
+    others = [each async for each in _all(store) if each.owner == owner and each.id not in wanted] if leftovers else []
     return Plan(
         owner=owner,
         wanted=wanted,
         adopt=adopt,
-        creates=[name for name in wanted if name not in found],
+        creates=creates,
         changes=[edit for edit in edits if edit.fields],
         unchanged=[edit.schedule_id for edit in edits if not edit.fields],
-        deletes={name: revision for name, revision in deletes.items() if name not in wanted},
+        deletes={each.id: each.revision for each in others},
         foreign=foreign,
     )
 
@@ -112,10 +119,6 @@ def differences(stored: Schedule, wanted: ScheduleDefinition) -> list[FieldChang
         for name in wanted.__struct_fields__
         if differs[name]
     ]
-
-
-def _edit(stored: Schedule, wanted: ScheduleDefinition) -> Edit:
-    return Edit(schedule_id=stored.id, revision=stored.revision, fields=differences(stored, wanted))
 
 
 def refuse(owner: str, foreign: Mapping[str, str]) -> None:
