@@ -150,7 +150,7 @@ class ScheduleDefinition(JobOptions, frozen=True, kw_only=True, forbid_unknown_f
     def _check_overlap(self) -> None:
         if self.overlap not in tuple(Overlap):
             raise InvalidRequest(f"overlap must be one of {', '.join(Overlap)}", field="overlap")
-        if self.overlap is Overlap.SKIP and self.on_missed is MissedPolicy.BACKFILL:
+        if self.overlap == Overlap.SKIP and self.on_missed == MissedPolicy.BACKFILL:
             raise InvalidRequest(
                 "overlap skip excludes on_missed backfill: of several ticks at once only the first would run",
                 field="overlap",

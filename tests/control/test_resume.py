@@ -98,7 +98,6 @@ async def test_a_catch_up_makes_up_for_all_that_was_asked_whatever_came_due_sinc
     assert await ran(moved) == [*range(41, 51), *range(71, 81)]
 
 
-@pytest.mark.xfail(reason="planning.py looks at the policy of backfill before the catch-up where payloads are large")
 async def test_a_catch_up_of_large_payloads_makes_up_for_all_that_was_asked_too(moved: World) -> None:
     await moved.put("a", on_missed="backfill", backfill_limit=10, payload="x" * 10_000)
     await pause(moved)

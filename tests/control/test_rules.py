@@ -122,7 +122,6 @@ async def test_overlap_excludes_a_policy_of_backfill(moved: World) -> None:
     assert refused.value.field == "overlap"
 
 
-@pytest.mark.xfail(reason="models/schedules.py compares by identity, and text is no member of the enum")
 async def test_overlap_excludes_a_policy_of_backfill_where_both_are_text_too(moved: World) -> None:
     with pytest.raises(InvalidRequest):
         await moved.put("a", overlap="skip", on_missed="backfill")
