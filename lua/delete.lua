@@ -11,7 +11,7 @@
 -- include: clock
 -- include: digits
 -- include: typed
--- include: events
+-- include: unwritten
 -- include: changes
 
 local id, record = ARGV[1], key_schedule(ARGV[1])
@@ -20,17 +20,10 @@ for _, key in ipairs(INDEXES) do
   if not typed(key, 'zset') then return -1 end
 end
 local found = typed(record, 'hash')
-  and redis.call('HMGET', record, 'last_tick_ms', 'anchor_ms', 'event_seq', 'failing_attempts', 'revision') or {}
-if ARGV[4] ~= '' and found[5] ~= ARGV[4] then return found[5] and -2 or 0 end
--- A tick that was queued but could not be recorded gets its event now: nobody will come back for it.
-local last_tick, anchor, seq = tonumber(found[1] or ''), tonumber(found[2] or ''), tonumber(found[3] or '')
-if last_tick and anchor and seq and last_tick > anchor then
-  pcall(push_event, {
-    seq = digits(seq + 1), id = id, tick = found[1], job_id = TICK_JOB_PREFIX .. id .. '-' .. found[1],
-    outcome = 'enqueued', reason = 'replayed', attempts = digits((tonumber(found[4] or '') or 0) + 1),
-  })
-end
-if found[5] and typed(key_changes(id), 'list') then push_change(id, found[5], ARGV[3]) end
+  and redis.call('HMGET', record, 'revision', unpack(UNWRITTEN_FIELDS)) or {}
+if ARGV[4] ~= '' and found[1] ~= ARGV[4] then return found[1] and -2 or 0 end
+write_unwritten(id, {unpack(found, 2)})
+if found[1] and typed(key_changes(id), 'list') then push_change(id, found[1], ARGV[3]) end
 if ARGV[2] ~= '0' then
   redis.call('PEXPIRE', key_events(id), ARGV[2])
   redis.call('PEXPIRE', key_manual(id), ARGV[2])

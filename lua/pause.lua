@@ -1,7 +1,7 @@
 #!lua
 -- pause: a schedule fires no more until it is resumed, by somebody or by itself.
 --
--- KEYS     1 namespace root; touches meta, due, paused, resumes, failing, the schedule's record and its changes
+-- KEYS     1 namespace root; touches meta, due, paused, resumes, failing, the schedule's record, events and changes
 -- ARGV     1 id, 2 revision that the caller expects ('' = any), 3 reason, 4 who, 5 until_ms ('' = until somebody resumes it),
 --          6 who changes what, as JSON without its first brace
 -- Returns  {'ok'}; {'missing'}; {'revision'}: it has another one; {'past'}: until_ms has passed; {'broken'}: a key has a
@@ -13,14 +13,18 @@
 -- include: revision
 -- include: changes
 -- include: failure
+-- include: unwritten
 
 local id, record, until_ms = ARGV[1], key_schedule(ARGV[1]), ARGV[5]
 if not standing_usable(id) then return {'broken'} end
-local found = redis.call('HMGET', record, 'revision', 'paused')
+local found = redis.call('HMGET', record, 'revision', 'paused', unpack(UNWRITTEN_FIELDS))
 if not found[1] then return {'missing'} end
 if ARGV[2] ~= '' and found[1] ~= ARGV[2] then return {'revision'} end
 if until_ms ~= '' and tonumber(until_ms) <= now then return {'past'} end
 local revision = next_revision()
+-- No sweep comes for it while it is paused, and no resume could tell where to go on.
+local event_id = found[2] ~= '1' and write_unwritten(id, {unpack(found, 3)})
+if event_id then redis.call('HSET', record, 'event_seq', event_id, 'anchor_ms', found[3]) end
 if found[2] ~= '1' then redis.call('HSET', record, 'paused', '1', 'paused_at_ms', now_text, 'next_run_ms', '') end
 redis.call('HSET', record, 'revision', revision, 'pause_reason', ARGV[3], 'paused_by', ARGV[4], 'paused_until_ms', until_ms)
 clear_failure(id)
