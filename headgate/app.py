@@ -7,29 +7,26 @@ touches nothing else, and then schedules and works until its body ends.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, Unpack
+from typing import Any, Final, Self, Unpack
 
 import anyio
 from redis.asyncio import Redis
 
 from headgate.connect import check_server, connect, connect_pubsub
-from headgate.declared import Declared
+from headgate.declaring import Declaring
 from headgate.embedded import EmbeddedStore
 from headgate.errors import InvalidRequest
 from headgate.handles import Schedules
 from headgate.health import check_health
 from headgate.heart import Heart
-from headgate.hooks import AfterHook, BeforeHook, Hooks
-from headgate.models import Enqueued, Health, JobRequest, ScheduleDefinition
+from headgate.models import Enqueued, Health, JobRequest
 from headgate.names import check_queue
-from headgate.options import JobOptions, ScheduleOptions
+from headgate.options import JobOptions
 from headgate.process import Service, contending, running_process
 from headgate.reconcile import apply, check_owner, make_plan
-from headgate.registry import Registry
-from headgate.runner import Middleware
 from headgate.settings import Settings
 from headgate.store import Store
 from headgate.store.jobs import Jobs
@@ -41,13 +38,12 @@ from headgate.store.workers import Workers
 from headgate.upcoming import MAX_UPCOMING
 from headgate.worker import Worker
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _OWNER: Final = "app"
 _CONCURRENCY: Final = 10
 _GRACE_SECONDS: Final = 10.0
 
 
-class Headgate:
+class Headgate(Declaring):
     """One application on one namespace.
 
     Args:
@@ -71,81 +67,16 @@ class Headgate:
         settings: Settings | None = None,
         owner: str | None = None,
     ) -> None:
+        super().__init__()
         self.namespace = namespace
         self.settings = settings or Settings()
         self.owner = _OWNER if owner is None else check_owner(owner)
         self._named = owner is not None
         self._url = url
         self.data_dir = Path(data_dir)
-        self._registry = Registry()
-        self._declared = Declared(self._registry)
-        self._middleware: list[Middleware] = []
-        self._hooks = Hooks()
         self._stack: AsyncExitStack | None = None
         self._pieces: Mapping[str, str] | None = None  # of the scripts; headgate.testing puts another clock in place
         self._store: Store | None = None
-
-    # declaring
-
-    def actor(self, kind: str, *, queue: str = "default") -> Callable[[_Function], _Function]:
-        """Make a function the actor of a kind; async ones are awaited, plain ones run in a thread.
-
-        Its parameters are the fields of the payload, decoded by their annotations; a first one called ``job`` is given
-        the `headgate.Job`.
-
-        Raises:
-            InvalidRequest: the kind has an actor already, or a parameter cannot be decoded from JSON.
-        """
-
-        def register(function: _Function) -> _Function:
-            self._registry.register(function, kind, queue)
-            return function
-
-        return register
-
-    def middleware(self, function: Middleware) -> Middleware:
-        """Wrap every attempt: ``async def mw(job, call_next)``, the first declared outermost."""
-        self._middleware.append(function)
-        return function
-
-    def before_enqueue(self, function: BeforeHook) -> BeforeHook:
-        """See each tick before it becomes a job: ``async def hook(job: headgate.Enqueueing)``.
-
-        It may set ``job.payload``, add to ``job.headers``, or raise `headgate.SkipTick`. It has a second; one that
-        raises or takes longer fails the tick, which stays due. It runs at least once for a tick.
-        """
-        self._hooks.before.append(function)
-        return function
-
-    def after_enqueue(self, function: AfterHook) -> AfterHook:
-        """See what became of each tick: ``async def hook(job, outcome, reason)``. It runs at most once for a tick."""
-        self._hooks.after.append(function)
-        return function
-
-    def periodic(self, schedule_id: str, spec: str, *, kind: str, **options: Unpack[ScheduleOptions]) -> None:
-        """Declare a schedule; it is written when the application starts.
-
-        Args:
-            schedule_id: unique in the namespace.
-            spec: when, see `headgate.spec`.
-            kind: which actor.
-            options: the other fields of `ScheduleDefinition` but for ``owner``, which is the application's; ``queue``
-                is the actor's own unless given.
-
-        Raises:
-            InvalidRequest: a value breaks its rule, the id is declared twice, or the payload does not fit its actor.
-        """
-        self._declared.add(schedule_id, spec, kind, dict(options))
-
-    def definition(self, spec: str, *, kind: str, **options: Unpack[ScheduleOptions]) -> ScheduleDefinition:
-        """A schedule as `periodic` would declare it, without declaring it; arguments as there. No I/O.
-
-        Raises:
-            InvalidRequest: the payload does not fit its actor; other rules are for whoever writes it to check.
-        """
-        definition = self._declared.definition(spec, kind, dict(options))
-        self._declared.check_payload(definition)
-        return definition
 
     # using the store
 
@@ -219,12 +150,6 @@ class Headgate:
     async def upcoming_all(self, until_ms: int, *, limit: int = MAX_UPCOMING) -> UpcomingTicks:
         """What all schedules fire after store time up to `until_ms`, by instant; errors as for `Upcoming.all`."""
         return await self.store.upcoming.all(until_ms, limit=limit)
-
-    def request(self, kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> JobRequest:
-        """A job to ask for with `enqueue_many`; arguments and errors as for `enqueue`. No I/O."""
-        request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
-        self._declared.check_payload(request)
-        return request
 
     async def enqueue(
         self, kind: str, payload: Any = None, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]

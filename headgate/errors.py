@@ -158,16 +158,6 @@ class IdConflict(Conflict):
     code = "id_conflict"
 
 
-class RevisionMismatch(HeadgateError):
-    """The schedule has another revision than its writer expected; `current` is the schedule, None if there is none."""
-
-    code = "revision_mismatch"
-
-    def __init__(self, message: str, *, field: str | None = None, current: object = None) -> None:
-        super().__init__(message, field=field)
-        self.current = current
-
-
 class NotPaused(Conflict):
     """The schedule is not paused, so there is nothing to resume."""
 
@@ -184,6 +174,16 @@ class JobStateConflict(Conflict):
     """The job is in no state for that; the message says which would do."""
 
     code = "job_state"
+
+
+class RevisionMismatch(HeadgateError):
+    """The schedule has another revision than its writer expected; `current` is the schedule, None if there is none."""
+
+    code = "revision_mismatch"
+
+    def __init__(self, message: str, *, field: str | None = None, current: object = None) -> None:
+        super().__init__(message, field=field)
+        self.current = current
 
 
 class Quarantined(HeadgateError):

@@ -12,38 +12,21 @@ from typing import Final
 
 import msgspec
 
-from headgate.errors import Conflict, InvalidCursor, InvalidRequest, InvalidSpec, ScheduleNotFound, StoreError
+from headgate.errors import Conflict, InvalidCursor, InvalidRequest, ScheduleNotFound, StoreError
 from headgate.jsontext import canonical
 from headgate.log import log_event
-from headgate.missed import passed_over
-from headgate.models import Overlap, Schedule, ScheduleDefinition, TickRange, check_labels, check_text
+from headgate.models import Schedule, ScheduleDefinition, check_labels, check_text
 from headgate.names import check_id_prefix, check_schedule_id
 from headgate.settings import MAX_EXAMINED, MAX_PAGE, MAX_WHO
-from headgate.spec import Spec, parse_spec
 from headgate.store.changes import change_text, check_revision
 from headgate.store.leases import check_lease
 from headgate.store.paging import check_limit, read_cursor, write_cursor
 from headgate.store.records import SCHEDULE_FIELDS, pairs, schedule_from
 from headgate.store.scripts import Scripts
-from headgate.store.timing import check_jitter, timing_from, timing_of
+from headgate.store.timing import check_jitter, timing_of
+from headgate.store.writing import put_arguments, stored_fields
 
 _TRIES: Final = 10
-_OPTIONS: Final = (
-    *("kind", "spec", "queue", "priority", "max_attempts", "timeout_ms", "retention_ms", "on_missed", "backfill_limit"),
-    *(
-        "description",
-        "overlap",
-        "max_lateness_ms",
-        "starts_at_ms",
-        "ends_at_ms",
-        "jitter_ms",
-        "unique_key",
-        "deadline_ms",
-    ),
-    "owner",
-)
-_TIMING: Final = ("spec", "starts_at_ms", "ends_at_ms")
-_RULES: Final = ("max_lateness_ms", "jitter_ms", "unique_key", "deadline_ms", "headers")
 
 
 class PutResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +88,7 @@ class Schedules:
         check_text("by", by, MAX_WHO)
         spec = timing_of(definition)
         check_jitter(definition.jitter_ms, spec)
-        fields = _stored(definition)
+        fields = stored_fields(definition)
         for tried in range(_TRIES):
             now_text, flat = await self._scripts.call("get", schedule_id)
             record = pairs(flat)
@@ -115,9 +98,8 @@ class Schedules:
                 check_revision(schedule_id, stored, expected_revision)
             if stored and same:
                 return PutResult(schedule=stored, change="unchanged")
-            standing = _standing(schedule_id, record, int(now_text), spec, fields, paused=paused)
-            change = _change(record, fields, by, standing)
-            word, *answer = await self._scripts.call("put", *standing, change, *_flat(fields))
+            arguments = put_arguments(schedule_id, record, int(now_text), spec, fields, by=by, paused=paused)
+            word, *answer = await self._scripts.call("put", *arguments)
             if word == "broken":
                 raise StoreError(f"a key of schedule {schedule_id} holds a type that headgate did not write")
             if word != "moved":
@@ -237,28 +219,6 @@ def _position(cursor: str) -> str:
         raise InvalidCursor("cursor is not one that this list gave out") from None
 
 
-def _stored(definition: ScheduleDefinition) -> dict[str, str]:
-    fields = {name: _text(getattr(definition, name)) for name in _OPTIONS}
-    payload, fingerprint = definition.content()
-    maps = {name: canonical(getattr(definition, name), field=name) for name in ("labels", "headers")}
-    ruled = definition.overlap != Overlap.ALLOW or any(getattr(definition, name) for name in _RULES)
-    return (
-        fields
-        | maps
-        | {
-            "payload": payload,
-            "payload_bytes": str(len(payload.encode())),
-            "fingerprint": fingerprint,
-            "zone": parse_spec(definition.spec).zone,
-            "rules": "1" if ruled else "",
-        }
-    )
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
 def _flag(value: bool | None) -> str:
     return "" if value is None else str(int(value))
 
@@ -273,65 +233,3 @@ def _label_text(label: str) -> str:
     except InvalidRequest as error:
         raise InvalidRequest(error.message, field="label") from None
     return f"{canonical(name)}:{canonical(value)}" if equals else f"{canonical(name)}:"
-
-
-def _change(record: dict[str, str], fields: dict[str, str], by: str, standing: Sequence[str | int]) -> str:
-    if not record:
-        return change_text("created", by, {})
-    _id, _revision, as_read, _next, anchor_ms, *_ = standing
-    return change_text("updated", by, _moved(record, fields), None if as_read == "keep" else int(anchor_ms))
-
-
-def _moved(record: dict[str, str], fields: dict[str, str]) -> dict[str, list[str | None]]:
-    """From what to what, of the fields that a write moves."""
-    derived = {"payload_bytes", "fingerprint", "zone", "rules"}
-    return {
-        name: [record.get(name), value]
-        for name, value in fields.items()
-        if name not in derived and record.get(name, "") != value
-    }
-
-
-def _flat(fields: dict[str, str]) -> list[str]:
-    return [text for pair in fields.items() for text in pair]
-
-
-def _standing(
-    schedule_id: str, record: dict[str, str], now_ms: int, spec: Spec, fields: dict[str, str], *, paused: bool
-) -> list[str | int]:
-    """What the put script compares, and where the schedule will stand."""
-    if record and all((record.get(name) or "") == fields[name] for name in _TIMING):
-        return [schedule_id, record["revision"], "keep", "", "", "", "", ""]
-    last_tick_ms = int(record.get("last_tick_ms") or 0)
-    if record and last_tick_ms > int(record["anchor_ms"]):
-        raise StoreError(
-            f"tick {last_tick_ms} of schedule {schedule_id} is queued and still lacks its event; mend its history first"
-        )
-    passed_ms, older = _passed(record, now_ms)
-    # Never behind a decided tick, should the store's clock have gone back: the ledger would swallow what lies between.
-    anchor_ms = max(now_ms, last_tick_ms)
-    next_ms = spec.next_after(anchor_ms)
-    return [
-        schedule_id,
-        record.get("revision", ""),
-        f"{record.get('next_run_ms', '')},{record.get('last_tick_ms', '')}" if record else "",
-        "" if next_ms is None else next_ms,
-        anchor_ms,
-        "1" if paused else "0",
-        "" if passed_ms is None else passed_ms,
-        "" if older is None else f"{older.from_ms},{older.until_ms}",
-    ]
-
-
-def _passed(record: dict[str, str], now_ms: int) -> tuple[int | None, TickRange | None]:
-    """The latest tick that is due under the old spec, paused or not, and the older due ones: a new spec passes them."""
-    if not record:
-        return None, None
-    try:
-        old = timing_from(record)
-    except InvalidSpec:
-        return None, None
-    first_ms, latest_ms = old.next_after(int(record["anchor_ms"])), old.latest_at_or_before(now_ms)
-    if first_ms is None or latest_ms is None or first_ms > latest_ms:
-        return None, None
-    return latest_ms, passed_over(old, first_ms, latest_ms)
