@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.errors import InvalidRequest, RevisionMismatch, StoreError
+from headgate.errors import InvalidRequest, RevisionMismatch
 from headgate.models import ScheduleDefinition
 from headgate.settings import MAX_BACKFILL
 from tests.control.acts import DAY, MINUTE, at, dump, gaps, on_duty, pass_time, pause, ran, resume, sweep
@@ -188,19 +188,6 @@ async def test_a_resume_of_what_is_not_as_it_was_read_is_refused(moved: World) -
     assert refused.value.field == "missed"
     assert await dump(moved) == before
     await resume(moved, expected_revision=(await moved.store.schedules.get("a")).revision)
-
-
-async def test_a_resume_waits_for_the_event_of_a_tick_that_is_queued(moved: World) -> None:
-    """Nothing advances past an unwritten event, by no way round."""
-    await moved.put("a")
-    await moved.client.set(moved.keys("events", "a"), "foreign")
-    await moved.advance(MINUTE)
-    await sweep(moved)
-    await moved.client.delete(moved.keys("events", "a"))
-    await pause(moved)
-    with pytest.raises(StoreError):
-        await resume(moved)
-    assert (await moved.store.schedules.get("a")).paused
 
 
 async def test_one_that_began_paused_counts_from_its_creation(moved: World) -> None:

@@ -26,7 +26,7 @@ from tests.fault.test_crash_points import Died, MortalClient
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
-IDS = ("a", "b")
+IDS = ("a", "a", "b")
 INTERVALS = (60_000, 90_000)
 LEASE_MS = 30_000
 
@@ -38,7 +38,9 @@ steps = st.one_of(
     st.tuples(st.just("bounds"), ids, st.sampled_from([None, -1, 200_000]), st.sampled_from([None, 200_000, 900_000])),
     st.tuples(st.just("pause"), ids, st.sampled_from([None, 1, 150_000])),
     st.tuples(st.just("resume"), ids, st.sampled_from(MissedTicks)),
+    st.tuples(st.just("away"), ids, st.integers(1, 900_000), st.sampled_from(MissedTicks)),
     st.tuples(st.just("backfill"), ids, st.integers(1, 900_000), st.integers(0, 600_000)),
+    st.tuples(st.just("backfill"), st.just("a"), st.integers(1, 300_000), st.integers(0, 300_000)),
     st.tuples(st.just("delete"), ids),
     st.tuples(st.just("run"), ids, st.integers(0, 2)),
     st.tuples(st.just("advance"), st.integers(1, 600_000)),
@@ -108,6 +110,11 @@ class History:
     async def resume(self, schedule_id: str, missed: MissedTicks) -> None:
         with contextlib.suppress(ScheduleNotFound, NotPaused):
             await self.world.store.control.resume(schedule_id, missed=missed)
+
+    async def away(self, schedule_id: str, ms: int, missed: MissedTicks) -> None:
+        await self.pause(schedule_id, None)
+        await self.advance(ms)
+        await self.resume(schedule_id, missed)
 
     async def backfill(self, schedule_id: str, length: int, ago: int) -> None:
         """Whatever of the range lies in gaps, and nothing else; the schedule stays where it is."""
