@@ -207,14 +207,25 @@ async def backfill(
 ) -> Backfilled:
     """Make up for ticks of the past, past the hooks; see `headgate.store.backfills.Backfills.run`.
 
-    A tick that a before-hook skips or fails ends it there, and stays in its gap.
+    A tick that a before-hook skips or fails ends it there, and stays in its gap; `more_after_ms` passes over one that
+    was skipped.
     """
 
     async def decide(schedule: Schedule, ticks: Sequence[int]) -> Sequence[Decision]:
         return await hooks.decide([_enqueueing(schedule, tick, Trigger.BACKFILL) for tick in ticks])
 
+    async def tell(schedule: Schedule, ticks: Sequence[int], results: Sequence[str]) -> None:
+        jobs = [_enqueueing(schedule, tick, Trigger.BACKFILL) for tick in ticks]
+        words = [result.partition("/") for result in results]
+        await hooks.tell([(job, outcome, reason) for job, (outcome, _, reason) in zip(jobs, words, strict=False)])
+
     return await store.backfills.run(
-        schedule_id, after_ms, until_ms, dry_run=dry_run, force=force, by=by, decide=decide if hooks else None
+        *(schedule_id, after_ms, until_ms),
+        dry_run=dry_run,
+        force=force,
+        by=by,
+        decide=decide if hooks else None,
+        tell=tell if hooks else None,
     )
 
 

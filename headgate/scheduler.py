@@ -42,6 +42,8 @@ _RETRY_SECONDS: Final = 1.0
 """After a sweep with failures, look again no later than the first of them may be tried again."""
 _NEWS_SECONDS: Final = 0.02
 """How much earlier than planned something must be due to be news: less is the jitter of two answers."""
+_MEND_SECONDS: Final = 600.0
+"""How often the indexes are looked through though a heartbeat finds them whole: it only counts some of them."""
 _MAX_REMEMBERED: Final = 10_000
 
 
@@ -71,6 +73,7 @@ class Scheduler:
         self._wake = Wakeup()
         self._mend = Wakeup()
         self._wake_at = 0.0
+        self._mend_at = math.inf
         self._backoff = Backoff(store.settings.backoff_min_ms, store.settings.backoff_max_ms)
         self._unrecorded: dict[str, Unrecorded] = {}
 
@@ -246,7 +249,8 @@ class Scheduler:
                     self._wake.set()
             if standing.granted:
                 self._wake.set()
-            if standing.granted or not heartbeat.index_whole:
+            if standing.granted or not heartbeat.index_whole or time.monotonic() > self._mend_at:
+                self._mend_at = time.monotonic() + _MEND_SECONDS
                 self._mend.set()
 
     async def _mend_indexes(self) -> None:

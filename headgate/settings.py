@@ -34,6 +34,7 @@ MAX_GAPS: Final = 100
 MAX_OUTCOMES: Final = 30
 MAX_MANUAL: Final = 100
 MAX_CHANGES: Final = 50
+MAX_REVISION: Final = 2**53 - 1
 MAX_LABELS: Final = 16
 MAX_LABEL: Final = 63
 MAX_TEXT: Final = 1_000

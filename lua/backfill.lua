@@ -8,9 +8,9 @@
 --          then for each tick its instant, the next one of the gap's spec ('' = none), and 'go', payload, fingerprint and
 --          headers where hooks had a say, else '' four times
 -- Returns  {'missing'}; {'moved'}: the gap is not as read; {'broken'}: a key has a foreign type; these did nothing.
---          {'ok', outcome/reason of each tick up to the first that failed or was barred, which stays in the gap}
+--          {'ok', outcome/reason of each tick up to the first that made no job, which stays in the gap}
 -- Fails    memory: at entry. A tick whose command fails ends the call as failed/store_error, and the gap says what is left.
--- Repeat:  harmless: a tick that became a job is in no gap any more
+-- Repeat:  not harmless (no tick becomes two jobs, but the second answer does not tell what became of them)
 -- include: standing
 -- include: content
 -- include: gaps
@@ -34,7 +34,18 @@ if schedule.rules then
   if schedule.content then schedule.content.headers = schedule.rules.headers end
 end
 
-local results, left = {'ok'}, nil
+local results, left, run = {'ok'}, nil, nil
+
+-- Whether the tick is in no gap any more: it became a job, now or before.
+local function made_up(tick, outcome, reason, job_id)
+  if outcome ~= 'enqueued' then return reason == 'id_conflict' end
+  if reason == 'accepted' then
+    run = run or {first = tick, job_id = job_id, count = 0}
+    run.last, run.count = tick, run.count + 1
+  end
+  return true
+end
+
 for at = 9, #ARGV, 6 do
   local tick = ARGV[at]
   if ARGV[at + 2] ~= '' then
@@ -44,13 +55,11 @@ for at = 9, #ARGV, 6 do
   end
   local outcome, reason, job_id = enqueue_tick(schedule, tick)
   results[#results + 1] = outcome .. '/' .. reason
-  if outcome == 'failed' or outcome == 'skipped' then
-    left = tick
-    break
-  end
-  push_run(id, 'backfill', job_id, outcome, tick, ARGV[7])
+  left = tick
+  if not made_up(tick, outcome, reason, job_id) then break end
   left = ARGV[at + 1]
 end
+if run then push_run(id, 'backfill', run.job_id, 'enqueued', ARGV[7], run) end
 write_entries()
 if gap ~= '' then
   redis.call('ZREM', key_gaps(id), gap)

@@ -5,9 +5,10 @@
 -- ARGV     1 id, 2 revision that the caller expects ('' = any), 3 reason, 4 who, 5 until_ms ('' = until somebody resumes it),
 --          6 who changes what, as JSON without its first brace
 -- Returns  {'ok'}; {'missing'}; {'revision'}: it has another one; {'past'}: until_ms has passed; {'broken'}: a key has a
---          foreign type; all but 'ok' did nothing. One that is paused already gets the new reason, name and end.
+--          foreign type; all but 'ok' did nothing. One that is paused already gets the new reason, name and end; where they are
+--          what it has, nothing is written and nobody's revision is stale.
 -- Fails    memory: at entry. Every type is checked before the first write, so no later command can fail.
--- Repeat:  harmless, with '' as revision
+-- Repeat:  harmless: the second call finds it paused just so
 -- include: clock
 -- include: standing
 -- include: revision
@@ -19,6 +20,8 @@ local id, record, until_ms = ARGV[1], key_schedule(ARGV[1]), ARGV[5]
 if not standing_usable(id) then return {'broken'} end
 local found = redis.call('HMGET', record, 'revision', 'paused', unpack(UNWRITTEN_FIELDS))
 if not found[1] then return {'missing'} end
+local said = redis.call('HMGET', record, 'pause_reason', 'paused_by', 'paused_until_ms')
+if found[2] == '1' and said[1] == ARGV[3] and said[2] == ARGV[4] and said[3] == until_ms then return {'ok'} end
 if ARGV[2] ~= '' and found[1] ~= ARGV[2] then return {'revision'} end
 if until_ms ~= '' and tonumber(until_ms) <= now then return {'past'} end
 local revision = next_revision()

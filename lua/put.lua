@@ -24,7 +24,7 @@
 local id, record = ARGV[1], key_schedule(ARGV[1])
 if not standing_usable(id) then return {'broken'} end
 local found = redis.call('HMGET', record, 'revision', 'next_run_ms', 'last_tick_ms', 'paused', 'event_seq', 'outcomes', 'anchor_ms',
-  'spec')
+  'spec', 'overlap')
 if (found[1] or '') ~= ARGV[2] then return {'moved'} end
 local created, keep = not found[1], ARGV[3] == 'keep'
 if not (created or keep) and (found[2] or '') .. ',' .. (found[3] or '') ~= ARGV[3] then return {'moved'} end
@@ -57,7 +57,15 @@ if ARGV[7] ~= '' then
 end
 redis.call('HSET', record, 'revision', revision, 'updated_at_ms', now_text, 'next_run_ms', next_run,
   'anchor_ms', anchor, 'event_seq', seq, 'outcomes', letters, unpack(ARGV, 10))
-if not keep then redis.call('HDEL', record, 'catch_up_ms') end
+if not keep then
+  redis.call('HDEL', record, 'catch_up_ms')
+  redis.call('HSET', record, 'spec_since_ms', anchor)
+end
+-- A rule against overlaps holds from the run on that is under way, whose job nobody noted while there was no rule.
+local overlap = redis.call('HGET', record, 'overlap')
+if overlap == 'skip' and found[9] ~= 'skip' and (found[3] or '') ~= '' then
+  redis.call('HSET', record, 'last_job_id', TICK_JOB_PREFIX .. id .. '-' .. found[3])
+end
 push_change(id, revision, ARGV[9])
 clear_failure(id)
 redis.call('ZADD', key_schedules(), 0, id)

@@ -22,9 +22,12 @@
 if ARGV[1] ~= '' and not holds_duty('scheduler') then return {'lost'} end
 local id, record, tick = ARGV[2], key_schedule(ARGV[2]), ARGV[4]
 if not standing_usable(id) then return {'broken'} end
-local found = redis.call('HMGET', record, 'revision', 'paused', 'event_seq', 'outcomes', 'anchor_ms', 'spec')
+local found = redis.call('HMGET', record, 'revision', 'paused', 'event_seq', 'outcomes', 'anchor_ms', 'spec',
+  'paused_until_ms')
 if not found[1] then return {'missing'} end
 if found[1] ~= ARGV[3] or found[2] ~= '1' then return {'moved'} end
+-- The scheduler resumes what was to end by now; a pause that somebody has prolonged since is theirs.
+if ARGV[1] ~= '' and not (tonumber(found[7] or '') and tonumber(found[7]) <= now) then return {'moved'} end
 
 local seq, letters = tonumber(found[3] or '') and found[3] or newest_event_id(id), found[4] or ''
 if tick ~= '' then

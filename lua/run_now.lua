@@ -30,5 +30,5 @@ local answer, why = enqueue_all({{id = ARGV[4], content = content, options = opt
 if not answer then return {'refused', why, 1} end
 keep_answer(answer_key, ARGV[3], answer)
 local word, job_id = string.match(answer, '^(%S+) (%S+)$')
-push_run(id, 'manual', job_id, word == 'duplicate' and 'deduplicated' or 'enqueued', nil, ARGV[5])
+push_run(id, 'manual', job_id, word == 'duplicate' and 'deduplicated' or 'enqueued', ARGV[5])
 return {'ok', answer}

@@ -161,6 +161,11 @@ class ScheduleDefinition(JobOptions, frozen=True, kw_only=True, forbid_unknown_f
         for field, least in (("max_lateness_ms", 1), ("deadline_ms", 1)):
             if (value := getattr(self, field)) is not None:
                 check_range(field, value, least, MAX_DURATION_MS)
+        if self.deadline_ms is not None and self.deadline_ms <= self.jitter_ms:
+            raise InvalidRequest(
+                f"deadline_ms {self.deadline_ms} is not longer than jitter_ms {self.jitter_ms}: a job might be late",
+                field="deadline_ms",
+            )
         for field in ("starts_at_ms", "ends_at_ms"):
             if (value := getattr(self, field)) is not None:
                 check_range(field, value, 0, MAX_INSTANT_MS)

@@ -30,7 +30,10 @@ class ManualRun(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         trigger: ``manual`` for an extra run, ``backfill`` for a tick that was made up for.
         outcome: ``enqueued``, or ``deduplicated`` where `job_id` stood in the way.
-        tick_ms: the tick; null for an extra run.
+        tick_ms: the tick, or the first of several; null for an extra run.
+        from_ms: the first tick of a backfill's call; null for an extra run.
+        until_ms: the last one.
+        count: how many of them became jobs; `job_id` is that of the first.
         by: who asked, or null.
     """
 
@@ -40,6 +43,9 @@ class ManualRun(msgspec.Struct, frozen=True, kw_only=True):
     recorded_at_ms: int
     outcome: str = "enqueued"
     tick_ms: int | None = None
+    from_ms: int | None = None
+    until_ms: int | None = None
+    count: int | None = None
     by: str | None = None
 
 
@@ -82,10 +88,12 @@ class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         dry_run: nothing was done.
         ticks: those that became jobs, or would, oldest first.
-        already_ran: ticks of the range that are in no gap.
+        already_ran: ticks of the present spec in the range that are in no gap.
         unknown: ticks older than the oldest gap that is kept: nobody knows whether they ran.
-        stopped_by: why it ended early: ``backpressure``, ``quarantined``, ``hook_skipped`` …; null when it did not.
-        more_after_ms: go on with this as `after_ms`; null when the range is done.
+        stopped_by: why it ended early: ``backpressure``, ``quarantined``, ``unique_key``, ``hook_skipped`` …; null when
+            it did not. The tick at which it ended stays in its gap.
+        more_after_ms: go on with this as `after_ms`, which passes over a tick that a hook skipped; null when the range
+            is done.
     """
 
     dry_run: bool

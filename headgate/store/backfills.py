@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from headgate.errors import Conflict, InvalidRequest, ScheduleNotFound, StoreError
 from headgate.missed import Plan, marker_life_ms
-from headgate.models import Backfilled, Decision, Gap, Schedule, check_range, check_text
+from headgate.models import Backfilled, Decision, Gap, Outcome, Reason, Schedule, check_range, check_text
 from headgate.names import check_schedule_id
-from headgate.settings import MAX_CALL_BYTES, MAX_CALL_TICKS, MAX_INSTANT_MS, MAX_RANGE, MAX_WHO
+from headgate.settings import MARKER_MAX_MS, MAX_CALL_BYTES, MAX_CALL_TICKS, MAX_INSTANT_MS, MAX_RANGE, MAX_WHO
 from headgate.spec import Spec, parse_spec
 from headgate.store.records import pairs, schedule_from
 from headgate.store.scripts import Scripts
@@ -20,7 +20,9 @@ from headgate.store.timing import timing_of
 
 _TRIES: Final = 10
 Decide = Callable[[Schedule, Sequence[int]], Awaitable[Sequence[Decision]]]
-"""What the before-hooks of an application make of ticks; none for none."""
+"""What the before-hooks of an application make of ticks."""
+Tell = Callable[[Schedule, Sequence[int], Sequence[str]], Awaitable[None]]
+"""What the after-hooks are told: what became of ticks, as outcome/reason."""
 
 
 class _Piece(msgspec.Struct, frozen=True):
@@ -60,6 +62,7 @@ class Backfills:
         force: bool = False,
         by: str = "",
         decide: Decide | None = None,
+        tell: Tell | None = None,
     ) -> Backfilled:
         """Enqueue the ticks of ``after_ms < tick <= until_ms`` that did not run, oldest first, at most 1,000.
 
@@ -74,6 +77,7 @@ class Backfills:
             force: also enqueue ticks of which nobody knows any more whether they ran.
             by: who asks, for the list of runs by hand.
             decide: the before-hooks, if any.
+            tell: the after-hooks, if any.
 
         Raises:
             InvalidRequest: the range is empty, the wrong way round or in the future, or a value breaks its rule.
@@ -93,19 +97,26 @@ class Backfills:
             raise InvalidRequest(f"until_ms {until_ms} is in the future", field="until_ms")
         schedule = schedule_from(pairs(flat))
         # Up to here nobody knows: another may have had its id before, and of too many gaps the oldest are forgotten.
-        unknown_ms = max(schedule.created_at_ms, int(pairs(flat).get("forgotten_ms") or 0))
-        wanted = await self._pieces(schedule, after_ms, until_ms, unknown_ms, force=force)
+        record = pairs(flat)
+        unknown_ms = max(schedule.created_at_ms, int(record.get("forgotten_ms") or 0))
+        spec_since_ms = int(record.get("spec_since_ms") or schedule.created_at_ms)
+        wanted = await self._pieces(schedule, after_ms, until_ms, unknown_ms, spec_since_ms, force=force)
         done = [tick for piece in wanted.pieces for tick in piece.ticks]
-        stopped_by = None
+        stopped: _Stop | None = None
         if not dry_run:
-            done, stopped_by = await self._enqueue(schedule, wanted.pieces, by, decide)
-        more_after = done[-1] if done and (wanted.more or stopped_by) else after_ms if stopped_by else None
+            call = _Call(schedule, by, decide, tell)
+            done, stopped = await self._enqueue(call, wanted.pieces)
+        last_ms = wanted.pieces[-1].ticks[-1] if wanted.pieces else after_ms
+        more_after = last_ms if wanted.more else None
+        if stopped is not None:
+            passes = stopped.reason == Reason.HOOK_SKIPPED
+            more_after = stopped.tick_ms if passes else done[-1] if done else after_ms
         return Backfilled(
             dry_run=dry_run,
             ticks=done,
             already_ran=wanted.already_ran,
             unknown=wanted.unknown,
-            stopped_by=stopped_by,
+            stopped_by=stopped.reason if stopped else None,
             more_after_ms=more_after,
         )
 
@@ -114,7 +125,7 @@ class Backfills:
         return [(gap_from(text), text) for text in texts]
 
     async def _pieces(
-        self, schedule: Schedule, after_ms: int, until_ms: int, unknown_ms: int, *, force: bool
+        self, schedule: Schedule, after_ms: int, until_ms: int, unknown_ms: int, spec_since_ms: int, *, force: bool
     ) -> _Wanted:
         """The ticks of the range that are in gaps, up to 1,000, gap by gap; and how many are in none."""
         gaps = await self._gaps(schedule.id)
@@ -133,67 +144,64 @@ class Backfills:
                 continue
             spec = _spec_of(gap, current)
             count = spec.count(first_ms, last_ms)
-            in_gaps += count
+            in_gaps += spec.count(max(first_ms, spec_since_ms), last_ms) if last_ms > spec_since_ms else 0
             ticks = [] if more else _first(spec, first_ms, last_ms, MAX_RANGE - room)
             more = more or len(ticks) < count
             room += len(ticks)
             if ticks:
                 pieces.append(_Piece(gap, stored, spec, ticks))
-        passed_ms = min(until_ms, schedule.last_tick_ms or 0)
-        passed = current.count(after_ms, passed_ms) if passed_ms > after_ms else 0
+        passed_ms, since_ms = min(until_ms, schedule.last_tick_ms or 0), max(after_ms, spec_since_ms)
+        passed = current.count(since_ms, passed_ms) if passed_ms > since_ms else 0
         return _Wanted(pieces, max(0, passed - in_gaps - unknown), 0 if force else unknown, more)
 
-    async def _enqueue(
-        self, schedule: Schedule, pieces: Sequence[_Piece], by: str, decide: Decide | None
-    ) -> tuple[list[int], str | None]:
+    async def _enqueue(self, call: _Call, pieces: Sequence[_Piece]) -> tuple[list[int], _Stop | None]:
         done: list[int] = []
         for piece in pieces:
-            enqueued, stopped_by = await self._enqueue_piece(schedule, piece, by, decide)
+            enqueued, stopped = await self._enqueue_piece(call, piece)
             done += enqueued
-            if stopped_by:
-                return done, stopped_by
+            if stopped:
+                return done, stopped
         return done, None
 
-    async def _enqueue_piece(
-        self, schedule: Schedule, piece: _Piece, by: str, decide: Decide | None
-    ) -> tuple[list[int], str | None]:
+    async def _enqueue_piece(self, call: _Call, piece: _Piece) -> tuple[list[int], _Stop | None]:
         """One gap's ticks, some a call; the gap is read again before each, since it shrinks."""
-        size = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, schedule.payload_bytes)))
+        size = max(1, min(MAX_CALL_TICKS, MAX_CALL_BYTES // max(1, call.schedule.payload_bytes)))
         done: list[int] = []
         waiting = piece.ticks
         while waiting:
-            ticks, results = await self._call(schedule, piece, waiting[:size], by, decide)
+            ticks, results = await self._call(call, piece, waiting[:size])
+            if call.tell and results:
+                await call.tell(call.schedule, ticks, results)
             for tick, result in zip(ticks, results, strict=False):
                 outcome, _, reason = result.partition("/")
-                if outcome in {"failed", "skipped"}:
-                    return done, reason
+                if outcome != Outcome.ENQUEUED and reason != Reason.ID_CONFLICT:
+                    return done, _Stop(tick, reason)
                 done.append(tick)
             waiting = _after(waiting, (ticks or waiting[:size])[-1])
         return done, None
 
-    async def _call(
-        self, schedule: Schedule, piece: _Piece, ticks: list[int], by: str, decide: Decide | None
-    ) -> tuple[list[int], list[str]]:
+    async def _call(self, call: _Call, piece: _Piece, ticks: list[int]) -> tuple[list[int], list[str]]:
         """One call for the first of these ticks that still are in a gap together: those, and what became of them."""
+        schedule_id = call.schedule.id
         decided: dict[int, Decision] = {}
         for _ in range(_TRIES):
-            left, gap, stored = await self._still(schedule.id, piece, ticks)
+            left, gap, stored = await self._still(schedule_id, piece, ticks)
             if not left:
                 return [], []
-            if decide and not all(tick in decided for tick in left):
-                decided = dict(zip(left, await decide(schedule, left), strict=True))
+            if call.decide and not all(tick in decided for tick in left):
+                decided = dict(zip(left, await call.decide(call.schedule, left), strict=True))
             word, *results = await self._scripts.call(
-                *("backfill", schedule.id, stored, _before(piece.spec, gap, left[0]) if stored else ""),
-                *(gap.until_ms, gap.reason, gap.spec, json.dumps(by or None, ensure_ascii=False)),
-                *_told(piece.spec, left, decided),
+                *("backfill", schedule_id, stored, _before(piece.spec, gap, left[0]) if stored else ""),
+                *(gap.until_ms, gap.reason, gap.spec, json.dumps(call.by or None, ensure_ascii=False)),
+                *_told(piece, left, decided),
             )
             if word == "missing":
-                raise ScheduleNotFound(f"schedule {schedule.id} does not exist")
+                raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
             if word == "broken":
-                raise StoreError(f"a key of schedule {schedule.id} holds a type that headgate did not write")
+                raise StoreError(f"a key of schedule {schedule_id} holds a type that headgate did not write")
             if word == "ok":
                 return left, results
-        raise Conflict(f"the gaps of schedule {schedule.id} were changed by others {_TRIES} times in a row")
+        raise Conflict(f"the gaps of schedule {schedule_id} were changed by others {_TRIES} times in a row")
 
     async def _still(self, schedule_id: str, piece: _Piece, ticks: list[int]) -> tuple[list[int], Gap, str]:
         """The first of these ticks that lie in one gap by now, and it; somebody else may have made up for others."""
@@ -216,15 +224,28 @@ def _before(spec: Spec, gap: Gap, first_ms: int) -> str:
     return f"{gap.from_ms},{before_ms}" if before_ms is not None and before_ms >= gap.from_ms else ""
 
 
-def _told(spec: Spec, ticks: list[int], decided: Mapping[int, Decision]) -> list[str | int]:
+def _told(piece: _Piece, ticks: list[int], decided: Mapping[int, Decision]) -> list[str | int]:
     """The life of their markers, and each tick with the one after it and what hooks made of it."""
-    following = [*ticks[1:], spec.next_after(ticks[-1])]
-    told: list[str | int] = [marker_life_ms(Plan(tuple(ticks), None, following[-1]))]
+    following = [*ticks[1:], piece.spec.next_after(ticks[-1])]
+    # Of forced ticks no gap tells that they were made up for: their markers stay for as long as any.
+    told: list[str | int] = [marker_life_ms(Plan(tuple(ticks), None, following[-1])) if piece.stored else MARKER_MAX_MS]
     for tick, after in zip(ticks, following, strict=True):
         made = decided.get(tick)
         content = (made.word, made.payload, made.fingerprint, made.headers) if made else ("", "", "", "")
         told += (tick, "" if after is None else after, *content)
     return told
+
+
+class _Call(NamedTuple):
+    schedule: Schedule
+    by: str
+    decide: Decide | None
+    tell: Tell | None
+
+
+class _Stop(NamedTuple):
+    tick_ms: int
+    reason: str
 
 
 class _Wanted(msgspec.Struct, frozen=True):

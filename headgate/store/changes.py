@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from headgate.errors import RevisionMismatch, StoreError
-from headgate.models import Change, ChangePage, Schedule
+from headgate.models import Change, ChangePage, Schedule, check_range
 from headgate.names import check_schedule_id
-from headgate.settings import MAX_CHANGES
+from headgate.settings import MAX_CHANGES, MAX_REVISION
 from headgate.store.paging import check_limit, page_of
 from headgate.store.scripts import Scripts
 
@@ -52,8 +52,11 @@ def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]], 
 
 def check_revision(schedule_id: str, schedule: Schedule | None, expected: int | None) -> None:
     """Raise `RevisionMismatch` unless the schedule is as its writer read it; 0 stands for one that does not exist."""
+    if expected is None:
+        return
+    check_range("expected_revision", expected, 0, MAX_REVISION)
     found = schedule.revision if schedule else 0
-    if expected is not None and found != expected:
+    if found != expected:
         raise RevisionMismatch(
             f"schedule {schedule_id} has revision {found}, not {expected}", field="revision", current=schedule
         )

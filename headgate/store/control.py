@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
-from headgate.errors import Conflict, InvalidRequest, NotPaused, ScheduleNotFound, StoreError
+from headgate.errors import Conflict, InvalidRequest, NotFound, NotPaused, ScheduleNotFound, StoreError
 from headgate.missed import Resumption, plan_resumption
 from headgate.models import MissedTicks, Schedule, check_range, check_text
 from headgate.names import check_schedule_id
@@ -54,6 +55,7 @@ class Control:
         check_text("by", by, MAX_WHO)
         if until_ms is not None:
             check_range("until_ms", until_ms, 0, MAX_INSTANT_MS)
+        await self._end_what_is_over(schedule_id)
         until = "" if until_ms is None else str(until_ms)
         said = {"reason": [None, reason or None], "until_ms": [None, until or None]}
         expected = "" if expected_revision is None else str(expected_revision)
@@ -111,10 +113,11 @@ class Control:
             check_revision(schedule_id, schedule, expected_revision)
             if not schedule.paused:
                 raise NotPaused(f"schedule {schedule_id} is not paused")
-            now_ms = int(now_text)
-            if token and schedule.pause and schedule.pause.until_ms is not None:
-                # The pause ended when it was to end; what came due since was missed, not paused.
-                now_ms = min(now_ms, schedule.pause.until_ms)
+            ends_at_ms = schedule.pause.until_ms if schedule.pause else None
+            if token and (ends_at_ms is None or ends_at_ms > int(now_text)):
+                raise Conflict(f"schedule {schedule_id} was paused anew meanwhile")
+            # The pause ended when it was to end, whoever says so; what came due since was missed, not paused.
+            now_ms = int(now_text) if ends_at_ms is None else min(int(now_text), ends_at_ms)
             plan = _plan(schedule, MissedTicks(missed), now_ms)
             change = change_text("resumed", by, {"missed": [None, str(missed)]})
             [word] = await self._scripts.call(
@@ -124,6 +127,14 @@ class Control:
                 _check_word(word, schedule_id)
                 return await self._get(schedule_id)
         raise Conflict(f"schedule {schedule_id} was changed by others {_TRIES} times in a row")
+
+    async def _end_what_is_over(self, schedule_id: str) -> None:
+        """A pause that was to end by now does not become part of a new one, though nobody was there to end it."""
+        now_text, flat = await self._scripts.call("get", schedule_id)
+        pause = schedule_from(pairs(flat)).pause if flat else None
+        if pause and pause.until_ms is not None and pause.until_ms <= int(now_text):
+            with suppress(NotPaused, NotFound):
+                await self.resume(schedule_id, by=BY_ITSELF)
 
     async def _get(self, schedule_id: str) -> Schedule:
         _now, flat = await self._scripts.call("get", schedule_id)

@@ -31,9 +31,9 @@ end
 
 -- The job that stands in the way of a new one, and why: the previous run is not over, or another holds the unique key.
 local function in_the_way(rules)
-  if rules.overlap and rules.last_job and ALIVE[redis.call('HGET', key_job(rules.last_job), 'state')] then
-    return rules.last_job, 'overlap'
-  end
+  -- One that was set aside is no run: it may never be one.
+  local state = rules.overlap and rules.last_job and redis.call('HGET', key_job(rules.last_job), 'state')
+  if ALIVE[state] and state ~= 'quarantined' then return rules.last_job, 'overlap' end
   local holder = rules.unique_key and unique_holder(rules.unique_key)
   if holder then return holder, 'unique_key' end
 end
