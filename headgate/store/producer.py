@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import uuid
+import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NoReturn
@@ -25,6 +27,7 @@ from headgate.names import check_idempotency_key, check_schedule_id, fingerprint
 from headgate.settings import MAX_BATCH, MAX_BATCH_BYTES
 from headgate.store.scripts import Scripts
 
+_NUMBERS: Final = itertools.count()
 _CONTENT: Final = ("kind", "queue", "priority", "max_attempts", "timeout_ms", "retention_ms")
 _EXTRA: Final = ("delay_ms", "run_at_ms", "deadline_ms", "unique_key", "unique_ms")
 
@@ -160,7 +163,8 @@ def _naming(place: int | None) -> Iterator[None]:
 
 
 def _new_id() -> str:
-    return f"job-{uuid.uuid4().hex}"
+    """An id that no other job has; those of one process sort as they were made, and so do jobs of one instant."""
+    return f"job-{time.time_ns() // 1_000_000:012x}{next(_NUMBERS) % 2**24:06x}{secrets.token_hex(5)}"
 
 
 def _answers(word: str, rest: Sequence[str]) -> list[Enqueued]:
