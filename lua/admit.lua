@@ -6,9 +6,10 @@
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
 -- Returns  {now, when to look again ('' = nothing to wait for), {queue, id, claim number, field values …}, …}
--- Fails    a full store takes it: what runs gets finished, and frees memory. A foreign type in place of a queue's keys: that
---          queue is passed over. In place of a job: its entry is removed. What does not pass the gate stays where it is;
---          what is barred is set aside; what is past its deadline is archived.
+-- Fails    a full store takes it: what runs gets finished, and frees memory. What is no count of claims, in meta: the call
+--          fails before anything is said of a job. A foreign type in place of a queue's keys: that queue is passed over. In
+--          place of a job: its entry is removed. What does not pass the gate stays where it is; what is barred is set
+--          aside; what is past its deadline is archived.
 -- Repeat:  not harmless (the jobs of a lost answer run only after their leases)
 -- include: ending
 -- include: barred
@@ -36,15 +37,15 @@ local function fits(job)
   return not full
 end
 
--- A number that no claim of the namespace had before: a job's own counter would begin anew with an id that is used again.
-local function claim_number()
-  if not last_claim then last_claim = redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity end
-  last_claim = last_claim + 1
-  return digits(last_claim)
+-- Numbers that no claim of the namespace had before: a job's own counter would begin anew with an id that is used again.
+-- Taken at once for all that may get one, before anything is said of a job: this may fail.
+local function take_numbers()
+  last_claim = last_claim or redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity
 end
 
 local function lease(job)
-  local number = claim_number()
+  last_claim = last_claim + 1
+  local number = digits(last_claim)
   if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', number) then
     return false
   end
@@ -90,6 +91,7 @@ local function admit_from(queue)
   local room = math.min(capacity, gate.free, gate.whole_tokens)
   local window = math.max(room, 1) + LOOK_PAST
   local waiting = redis.call('ZRANGE', available, 0, window - 1)
+  if room > 0 and #waiting > 0 then take_numbers() end
   local before, looked_at, taken = settled, admit_some(queue, waiting, room)
   spend_tokens(gate, taken)
   local rest = #waiting - looked_at

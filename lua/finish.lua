@@ -20,12 +20,15 @@ local function retry(job, wait, ...)
   return move(job, 'retryable', run_at, 'available_at_ms', digits(run_at), ...)
 end
 
+local function hand_back(job, wait, ...)
+  local done
+  if wait > 0 or past_deadline(job, now) then done = retry(job, wait, ...) else done = make_available(job, ...) end
+  if done then redis.pcall('HINCRBY', key_job(job.id), 'returns', 1) end
+  return done
+end
+
 local function decide(job, verdict, error_name, wait)
-  if verdict == 'returned' then
-    redis.call('HINCRBY', key_job(job.id), 'returns', 1)
-    if wait > 0 or past_deadline(job, now) then return retry(job, wait, 'last_error', error_name) end
-    return make_available(job, 'last_error', error_name)
-  end
+  if verdict == 'returned' then return hand_back(job, wait, 'last_error', error_name) end
   if verdict ~= 'failed' then return finish_as(job, verdict, 'last_error', error_name) end
   local attempt = digits(job.attempt + 1)
   if job.attempt + 1 >= job.max_attempts then

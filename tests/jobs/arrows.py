@@ -77,12 +77,12 @@ async def release(world: World, job_id: str) -> None:
     await world.store.quarantine.release(await fingerprint_of(world, job_id))
 
 
-async def unbar(world: World, job_id: str) -> None:
-    """As between two steps of a release: not barred any more, and the job still set aside."""
-    content = await fingerprint_of(world, job_id)
-    await world.client.zadd(world.keys("releasing"), {content: START_MS})
-    await world.client.hdel(world.keys("quarantine"), content)
-    await world.client.zrem(world.keys("barred"), content)
+async def release_begun(world: World, job_id: str) -> None:
+    """A release that does not get to its end: something foreign keeps the job from coming back for a while."""
+    available = world.keys("state", "default", "available")
+    await world.client.set(available, "foreign")
+    await release(world, job_id)
+    await world.client.delete(available)
 
 
 async def nothing(world: World, job_id: str) -> None:
@@ -184,7 +184,7 @@ ARROWS: list[Arrow] = [
     ("quarantined", "its content is released before its instant", "scheduled", both(earlier_clock, release), {}),
     ("quarantined", "its deadline passes", "archived", PAST, LIMIT),
     ("quarantined", "an operator retries it while its content is being released", "available",
-     both(unbar, operator("retry")), {}),
+     both(release_begun, operator("retry")), {}),
     ("quarantined", "an operator cancels it", "cancelled", operator("cancel"), {}),
     ("quarantined", "an operator deletes it", "", operator("delete"), {}),
     *((str(state), "an operator retries it", "available", operator("retry"), {}) for state in FINAL_STATES),

@@ -18,6 +18,8 @@ from headgate.errors import (
 
 FINAL = ("completed", "cancelled", "undecodable", "archived")
 UNFINISHED = ("scheduled", "available", "running", "retryable")
+TOLD = (*FINAL, "retryable")
+"""States that a worker is told, should it report twice."""
 MINUTE, WEEK, SOONEST = 60_000, 7 * 86_400_000, 10_000
 
 
@@ -121,6 +123,7 @@ class Model:
     # run
 
     def admit(self, queue: str, capacity: int, lease: int) -> list[str]:
+        """Who runs next; the numbers of their claims are the store's to choose."""
         self._bring_back(queue)
         most = self.max_concurrent.get(queue)
         room = capacity if most is None else min(capacity, most - len(self.within(queue, "running")))
@@ -133,15 +136,16 @@ class Model:
             elif job.content in self.barred:
                 self._put(job, "quarantined", self.now)
             else:
-                job.claim += 1
                 self._put(job, "running", self.now + lease)
                 given.append(job.id)
         return given
 
     def finish(self, job_id: str, claim: int, verdict: str, wait: int) -> str:
         job = self.jobs.get(job_id)
-        if job is None or job.state != "running" or job.claim != claim:
+        if job is None or job.claim != claim:
             return "lost"
+        if job.state != "running":
+            return job.state if job.state in TOLD else "lost"
         if verdict in ("completed", "cancelled", "undecodable"):
             self._end(job, verdict)
         elif verdict == "returned" and not wait and not job.late(self.now):
@@ -206,14 +210,15 @@ class Model:
             return Quarantined
         if job.late(self.now):
             return JobStateConflict
-        holder = self.holder(job.unique)
+        held = job.unique if job.unique_ms is None else None  # a window is over when it is over
+        holder = self.holder(held)
         if holder not in (None, job.id):
             return UniqueKeyHeld
         job.attempt = job.crashes = 0
         job.run_at = self.now
         self._make_available(job)
-        if job.unique and not holder:
-            self.held[job.unique] = (job.id, None)
+        if held and not holder:
+            self.held[held] = (job.id, None)
         return None
 
     def _cancel(self, job: Job) -> type[HeadgateError] | None:

@@ -10,6 +10,7 @@ from headgate.errors import HeadgateError, IdConflict, IdempotencyKeyReused, Inv
 from headgate.models import Enqueued
 from headgate.settings import MAX_BATCH_BYTES
 from tests.jobs.acts import (
+    LEASE,
     admit,
     admit_one,
     counts,
@@ -126,6 +127,20 @@ async def test_retrying_a_job_within_its_window_is_no_duplicate_of_itself(moved:
     assert await state_of(moved, job_id) == "available"
 
 
+async def test_a_job_that_is_retried_after_its_window_takes_no_key(moved: World) -> None:
+    first = await enqueue(moved, unique_key="u", unique_ms=DAY)
+    await moved.store.jobs.cancel(first)
+    await moved.advance(DAY)
+    await moved.store.jobs.retry(first)
+    second = await ask(moved, unique_key="u")
+    assert not second.duplicate, "the window was over"
+    await moved.store.jobs.cancel(first)
+    await moved.store.jobs.retry(first)
+    assert await state_of(moved, first) == "available", "nor does it need the key that another has by now"
+    await moved.store.jobs.cancel(first)
+    assert await ask(moved, unique_key="u") == Enqueued(job_id=second.job_id, duplicate=True)
+
+
 # chosen ids
 
 
@@ -152,6 +167,25 @@ async def test_an_id_is_free_again_once_its_job_was_removed(moved: World) -> Non
     await enqueue(moved, id="mine", payload=1)
     await moved.store.jobs.delete("mine")
     assert not (await ask(moved, id="mine", payload=2)).replayed
+
+
+async def test_a_worker_whose_job_was_removed_has_no_say_in_another_of_the_same_id(moved: World) -> None:
+    await enqueue(moved, id="mine")
+    stale = await admit_one(moved)
+    await moved.store.jobs.cancel("mine")
+    await moved.store.jobs.delete("mine")
+    await enqueue(moved, id="mine")
+    fresh = await admit_one(moved)
+    record = await moved.client.hgetall(moved.keys("job", "mine"))
+    lease = await moved.client.zscore(moved.keys("state", "default", "running"), "mine")
+    await moved.advance(1)
+    for verdict in ("completed", "failed", "undecodable", "cancelled", "returned"):
+        assert await finish(moved, stale, verdict) == "lost"
+    assert await moved.store.attempts.renew([stale], LEASE) == ["mine"]
+    assert await moved.client.hgetall(moved.keys("job", "mine")) == record
+    assert await moved.client.zscore(moved.keys("state", "default", "running"), "mine") == lease
+    assert await finish(moved, fresh) == "completed"
+    assert await finish(moved, stale) == "lost", "nor is it told of the other's end"
 
 
 # idempotency keys

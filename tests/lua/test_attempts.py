@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.errors import StoreFull
+from headgate.errors import StoreError, StoreFull
 from headgate.models import FINAL_STATES, JobRequest, JobState
 from headgate.names import fingerprint
 from headgate.store.attempts import Admitted, Claim, Report
@@ -61,6 +61,7 @@ async def test_a_claim_has_what_a_worker_needs_and_the_record_says_who_runs_it(m
     assert answer.look_again_ms is None
     assert claim == Claim(
         number="1",
+        returns=0,
         id=job_id,
         kind="test",
         queue="default",
@@ -122,7 +123,8 @@ async def test_a_job_whose_lease_ended_runs_again_and_counts_a_crash_and_no_atte
     [done] = await reclaim(moved)
     assert done.crashed == {job_id: "available"}
     second = await admit_one(moved)
-    assert (second.id, second.number, second.attempt) == (job_id, str(int(first.number) + 1), 0)
+    assert (second.id, second.attempt) == (job_id, 0)
+    assert int(second.number) > int(first.number)
     job = await moved.store.jobs.get(job_id)
     assert (job.crash_attempt, job.attempt, job.state) == (1, 0, "running")
 
@@ -227,7 +229,9 @@ async def test_a_returned_job_takes_its_old_place_counts_no_attempt_and_wakes_ot
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.crash_attempt) == ("available", 0, 0)
     assert await sets_of(moved, job_id) == place
-    assert (await admit_one(moved)).number == str(int(claim.number) + 1)
+    again = await admit_one(moved)
+    assert int(again.number) > int(claim.number)
+    assert (claim.returns, again.returns) == (0, 1)
 
 
 async def test_a_returned_job_may_be_made_to_wait(moved: World) -> None:
@@ -290,6 +294,36 @@ async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(mov
     assert await moved.client.hgetall(moved.keys("job", bad.id)) == before
     await moved.client.delete(key)
     assert await finish(moved, bad, "completed") == "completed"
+
+
+async def test_without_numbers_for_claims_nothing_is_said_of_a_job(moved: World) -> None:
+    """Not even of one that gets none: moves that were begun would be left half done."""
+    barred, late, good = [
+        await enqueue(moved, payload="bad", priority=1),
+        await enqueue(moved, deadline_ms=START_MS + 1, priority=1),
+        await enqueue(moved),
+    ]
+    await moved.store.quarantine.add(fingerprint("test", '"bad"'))
+    await moved.advance(1)
+    before = [await dump(moved, job_id) for job_id in (barred, late, good)]
+    await moved.client.hset(moved.keys("meta"), "claims", "foreign")
+    with pytest.raises(StoreError):
+        await admit(moved)
+    assert [await dump(moved, job_id) for job_id in (barred, late, good)] == before
+    await moved.client.hset(moved.keys("meta"), "claims", "41")
+    claim = await admit_one(moved)
+    assert (claim.id, claim.number) == (good, "42")
+    assert [list(await sets_of(moved, job_id)) for job_id in (barred, late)] == [["quarantined"], ["archived"]]
+
+
+@pytest.mark.parametrize("value", ["foreign", "nan", "inf"])
+async def test_a_count_of_returns_that_a_record_has_lost_stops_no_report(moved: World, value: str) -> None:
+    bad, good = await enqueue(moved), await enqueue(moved)
+    claims = (await admit(moved)).claims
+    await moved.client.hset(moved.keys("job", bad), "returns", value)
+    assert await moved.store.attempts.finish([Report(it, "returned") for it in claims]) == ["available"] * 2
+    assert [claim.id for claim in (await admit(moved)).claims] == [good]
+    assert (await moved.store.jobs.get(bad)).state == "undecodable"
 
 
 @pytest.mark.damages_store("a job of a foreign type")

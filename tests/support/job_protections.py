@@ -83,7 +83,21 @@ JOBS = (
         "lua/reclaim.lua",
         "  release_some()\n",
         "",
-        "tests/jobs/test_quarantine.py",
+        "tests/jobs/test_release.py",
+    ),
+    Mutation(
+        "reclaimer: it does not stay for ever at what cannot be moved",
+        "lua/reclaim.lua",
+        "if budget < 1 and moved + removed + #crashed > done then break end",
+        "if budget < 1 then break end",
+        "tests/jobs/test_reclaim.py",
+    ),
+    Mutation(
+        "records: a number that is none of ours does not fail a call",
+        "lua/lib/moves.lua",
+        "return number and math.abs(number) < 2 ^ 53 and number or nil",
+        "return number",
+        "tests/lua/test_attempts.py",
     ),
     Mutation(
         "retention: never more than max_finished",
@@ -107,6 +121,13 @@ JOBS = (
         "tests/jobs/test_unique_and_ids.py",
     ),
     Mutation(
+        "unique: a window that is over is not held again",
+        "lua/job_control.lua",
+        " and not redis.call('HGET', key_job(id), 'unique_ms')",
+        "",
+        "tests/jobs/test_unique_and_ids.py",
+    ),
+    Mutation(
         "ids: other content under one id is a conflict",
         "lua/lib/new_jobs.lua",
         "and 'replayed' or 'id_conflict'",
@@ -119,6 +140,13 @@ JOBS = (
         "or job.claim ~= ARGV[at + 2] then return 'lost' end",
         "then return 'lost' end",
         "tests/lua/test_attempts.py",
+    ),
+    Mutation(
+        "claims: a number is given once in a namespace",
+        "lua/admit.lua",
+        "redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity",
+        "0",
+        "tests/jobs/test_unique_and_ids.py",
     ),
     Mutation(
         "connections: whoever waits comes before who asks later",

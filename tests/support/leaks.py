@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import pytest
+
 from headgate.models import FINAL_STATES, JobState
 from headgate.store import Store
 from headgate.store.keys import PATTERNS, Keys
@@ -31,6 +33,9 @@ CHANNELS: Final = ("wake", "ready")
 TEST_CLOCK: Final = "test-clock"
 TEST_TOKENS: Final = ("p/t", "tok", "t")
 """Tests make themselves holders of a duty with these, for as long as they like."""
+
+PASSED: Final = pytest.StashKey[bool]()
+"""Of a test that is over: whether it passed."""
 
 _PARTS: Final = {"tick": ["(.+)", r"(\d+)"], "idem_run": ["([^/]+)", "(.+)"], "queue": ["([^:]+)"], "duty": ["([^:]+)"]}
 
@@ -109,6 +114,12 @@ async def read_all(client: Any, keys: Keys) -> Snapshot:
             Key(rest, family, parts, kind, pttl, (dict(value) if usable == "zset" else value) if usable else None)
         )
     return Snapshot(found)
+
+
+async def check_after(world: World, node: pytest.Item) -> None:
+    """Whatever a test that passed did, it left no key without an owner or a lifetime, and right counts."""
+    if node.stash.get(PASSED, False) and node.get_closest_marker("damages_store") is None:
+        await check_store(world)
 
 
 async def check_store(world: World) -> None:
