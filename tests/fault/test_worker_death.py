@@ -77,7 +77,7 @@ async def reaches(world: World, job_id: str, state: str, *, worker: int | None =
         job = await world.store.jobs.get(job_id)
         return job.state == state and (worker is None or f"-{worker}-" in (job.worker or ""))
 
-    await wait_until(there)
+    await wait_until(there, seconds=25)  # many lives of a lease, for a machine that is busy
     return await world.store.jobs.get(job_id)
 
 
