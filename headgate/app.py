@@ -194,7 +194,7 @@ class Headgate:
 
     def request(self, kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> JobRequest:
         """A job to ask for with `enqueue_many`; arguments and errors as for `enqueue`. No I/O."""
-        request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
+        request = self._declared.request(kind, payload, dict(options))
         self._declared.check_payload(request)
         return request
 
@@ -290,6 +290,7 @@ class Headgate:
             wakeups,
             self._registry,
             queues=self._registry.queues if queues is None else queues,
+            turns=queues is None,
             concurrency=concurrency,
             middleware=self._middleware,
             process_id=process_id,

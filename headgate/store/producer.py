@@ -64,6 +64,8 @@ class Producer:
             TooLarge: there are more jobs or more bytes.
             HeadgateError: as for `enqueue`, naming the job by its place.
         """
+        if not isinstance(requests, Sequence):
+            raise InvalidRequest("jobs must be a list of headgate.JobRequest", field="jobs")
         if not requests:
             raise InvalidRequest("jobs must be 1 to 200; there is none", field="jobs")
         if len(requests) > MAX_BATCH:
@@ -102,6 +104,8 @@ class Producer:
         jobs = []
         for place, request in enumerate(requests):
             with _naming(place if many else None):
+                if not isinstance(request, JobRequest):
+                    raise InvalidRequest("job must be a headgate.JobRequest", field="job")
                 jobs.append(_arguments(request))
         if many:
             _check_batch(requests, jobs)
@@ -187,4 +191,4 @@ def _refuse(why: str, where: str) -> NoReturn:
         raise Quarantined("the fingerprint of this kind and payload is quarantined")
     if why == "backpressure":
         raise Backpressure(f"{where} has as many unfinished jobs as its max_unfinished allows")
-    raise StoreError(f"a key of {where} holds a type that headgate did not write")
+    raise StoreError(f"a key of {where}, or a unique key, holds a type that headgate did not write")

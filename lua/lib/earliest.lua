@@ -1,8 +1,7 @@
--- earliest: when the due index is to be looked at next, as digits; '' when nothing waits. Whatever number others may have
--- put there, the answer is one that a reader of whole milliseconds can take.
+-- earliest: when the due index is to be looked at next, as digits; '' when nothing waits.
 -- include: digits
+-- include: instant
 local function earliest_due(from)
-  local score = tonumber(redis.call('ZRANGEBYSCORE', key_due(), from, '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2] or '')
-  if not score then return '' end
-  return digits(math.min(math.max(math.floor(score), 0), MAX_INSTANT_MS))
+  local score = instant_of(redis.call('ZRANGEBYSCORE', key_due(), from, '(+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
+  return score and digits(score) or ''
 end

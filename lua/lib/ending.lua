@@ -23,5 +23,5 @@ local function past_deadline(job, instant) return job.deadline and job.deadline 
 local function remove_job(job)
   drop_entry(key_state(job.queue, job.state), job.id)
   let_go(job, job.state)
-  redis.call('DEL', key_job(job.id))
+  redis.call('UNLINK', key_job(job.id))
 end

@@ -51,9 +51,9 @@ async def finish(world: World, claim: Claim, verdict: str = "completed", error: 
 async def reclaim(world: World) -> list[Reclaimed]:
     """One whole pass of the reclaimer."""
     await world.client.set(world.keys("duty", "reclaimer"), "tok")
-    answers = [await world.store.reclaims.some("tok", "", longest_ms=PASS)]
+    answers = [await world.store.reclaims.some("tok", "", lease_ms=PASS)]
     while not answers[-1].all:
-        answers.append(await world.store.reclaims.some("tok", answers[-1].last, longest_ms=PASS))
+        answers.append(await world.store.reclaims.some("tok", answers[-1].last, lease_ms=PASS))
         assert len(answers) < 1000, "the pass does not come to an end"
     return answers
 

@@ -31,7 +31,7 @@ async def test_without_the_lease_nothing_is_done(moved: World) -> None:
     before = await names_of_keys(moved)
     for token in ("another", ""):
         with pytest.raises(LeaseLost):
-            await moved.store.reclaims.some(token, "", longest_ms=PASS)
+            await moved.store.reclaims.some(token, "", lease_ms=PASS)
     assert await state_of(moved, job_id) == "scheduled"
     assert await names_of_keys(moved) == before
 

@@ -463,7 +463,7 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
         await world.advance(7 * DAY)
         await world.client.set(world.keys("duty", "reclaimer"), "tok")
         await world.client.config_set("maxmemory", "1")
-        assert (await world.store.reclaims.some("tok", "", longest_ms=PASS)).removed == 2
+        assert (await world.store.reclaims.some("tok", "", lease_ms=PASS)).removed == 2
         await world.client.config_set("maxmemory", "0")
         await check_store(world)
     finally:

@@ -104,7 +104,7 @@ class History:
     async def reclaim(self) -> None:
         """Bring jobs back whose worker died, as a reclaimer that has always been there."""
         await self.world.client.set(self.world.keys("duty", "reclaimer"), "tok")
-        await self.world.store.reclaims.some("tok", "", longest_ms=MAX_INSTANT_MS)
+        await self.world.store.reclaims.some("tok", "", lease_ms=MAX_INSTANT_MS)
 
     async def check(self) -> None:
         world = self.world
