@@ -136,7 +136,7 @@ async def test_a_worker_stopped_past_its_lease_is_refused_and_the_second_run_sta
 
 async def test_a_handler_whose_job_is_anothers_by_now_is_cancelled(quick: World, start: Start) -> None:
     first = start()
-    job_id = await enqueue(quick, sleep_ms=5000)
+    job_id = await enqueue(quick, sleep_ms=30_000)  # it outlasts the test
     await says(first, f"begins {job_id}")
     first.signal(signal.SIGSTOP)
     second = start()
