@@ -17,45 +17,13 @@
 -- include: barred
 -- include: gate
 -- include: each_due
+-- include: claims
 
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
-local answer, unusable, bytes, full = {now_text, '', ''}, {}, 0, false
-local settled = 0  -- entries that got no lease and are out of the way
-local last_claim
+local answer, unusable = {now_text, '', ''}, {}
+local settled, last_claim = 0, nil  -- `settled`: entries that got no lease and are out of the way
 local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
-
--- What the worker is to know of a job; nil where the answer has no room for it. The first may be of any size.
-local function row_of(job)
-  local row, size = {job.queue, job.id, ''}, 0
-  for _, value in ipairs(redis.call('HMGET', key_job(job.id), unpack(ARGV, 5 + queues))) do
-    row[#row + 1] = value or ''
-    size = size + #(value or '')
-  end
-  full = bytes > 0 and bytes + size > MAX_CALL_BYTES
-  if full then return nil end
-  bytes = bytes + size
-  return row
-end
-
--- Numbers that no claim of the namespace had before: a job's own counter would begin anew with an id that is used again.
--- Taken at once for all that may get one, before anything is said of a job: this may fail.
-local function take_numbers()
-  last_claim = last_claim or redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity
-end
-
-local function lease(job)
-  local row = row_of(job)
-  if not row then return false end
-  last_claim = last_claim + 1
-  row[3] = digits(last_claim)
-  if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', row[3]) then
-    return false
-  end
-  answer[#answer + 1] = row
-  capacity = capacity - 1
-  return true
-end
 
 -- Whether a lease was given. What got none is settled, unless the answer is full or it cannot be moved.
 local function admit(queue, id)
@@ -68,7 +36,10 @@ local function admit(queue, id)
   elseif barred(job.fingerprint) then
     if set_aside(job) then settled = settled + 1 end
   else
-    return lease(job)
+    local row = lease(job, ARGV[1], ARGV[2], ARGV, 5 + queues)
+    answer[#answer + 1] = row
+    if row then capacity = capacity - 1 end
+    return row ~= nil
   end
   return false
 end
@@ -108,17 +79,15 @@ local function admit_from(queue)
   local room = math.min(capacity, gate.free, gate.whole_tokens)
   local window = math.max(room, 1) + LOOK_PAST
   local waiting = redis.call('ZRANGE', available, 0, window - 1)
-  if room > 0 and #waiting > 0 then take_numbers() end
+  if room > 0 and #waiting > 0 then take_numbers(capacity) end
   local before, looked_at, taken = settled, admit_some(queue, waiting, room)
   spend_tokens(gate, taken)
   gate.free = gate.free - taken
-  local progress = full or taken > 0 or settled > before
-  expect(ask_again(gate, #waiting - looked_at, #waiting == window, taken < room, progress))
+  expect(ask_again(gate, #waiting - looked_at, #waiting == window, taken < room, full or taken > 0 or settled > before))
 end
 
 for at = 5, 4 + queues do admit_from(ARGV[at]) end
 write_moves()
 if capacity < 1 and tonumber(ARGV[3]) > MAX_CALL_TICKS then expect(now) end
-if due_next then answer[2] = digits(due_next) end
-answer[3] = table.concat(unusable, ' ')
+answer[2], answer[3] = due_next and digits(due_next) or '', table.concat(unusable, ' ')
 return answer

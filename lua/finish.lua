@@ -14,18 +14,11 @@
 
 local TOLD = {retryable = true, completed = true, archived = true, cancelled = true, undecodable = true}
 local left = {}  -- queues that a job left, or came back to
-local gates = {}  -- of queues whose bucket gets tokens back
 
 local function retry(job, wait, ...)
   local run_at = now + wait
   if past_deadline(job, run_at) then return finish_as(job, 'archived', ...) end
   return move(job, 'retryable', run_at, 'available_at_ms', digits(run_at), ...)
-end
-
--- A job that nobody ran takes nothing from its queue's bucket.
-local function give_token_back(queue)
-  gates[queue] = gates[queue] or read_gate(queue)
-  if gates[queue] then spend_tokens(gates[queue], -1) end
 end
 
 local function hand_back(job, wait, ...)

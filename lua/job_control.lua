@@ -30,7 +30,8 @@ local function retry()
   if held and not holder then hold_unique(job.unique_key, id, '') end
   if before == 'quarantined' then redis.pcall('ZREM', key_quarantined(job.fingerprint), id) end
   if job.deadline then redis.pcall('ZADD', key_deadlines(job.queue), digits(job.deadline), id) end
-  redis.call('HDEL', key_job(id), 'finished_at_ms', 'cancel_requested')
+  -- The last claim has had its say: said again, since its answer was lost, it must not end what is to run anew.
+  redis.call('HDEL', key_job(id), 'finished_at_ms', 'cancel_requested', 'claim')
   redis.pcall('ZADD', key_queues(), 0, job.queue)
   redis.call('PUBLISH', key_ready(), job.queue)
   return 'ok'

@@ -17,6 +17,8 @@ local function end_lease(job, crash_limit)
   if job.cancelled then
     return finish_as(job, 'cancelled', 'crash_attempt', crashes, 'last_error', 'WorkerLost')
   elseif job.crashes + 1 >= crash_limit and set_aside(job, 'crash_attempt', crashes, 'last_error', 'WorkerLost') then
+    -- The deadline of a job that runs may have been crossed off; one that waits is archived by it.
+    if job.deadline then redis.pcall('ZADD', key_deadlines(job.queue), digits(job.deadline), job.id) end
     if not barred(job.fingerprint) then bar(job.fingerprint, 'crash_limit', 'null', job) end  -- an operator may have been first
     return true
   elseif past_deadline(job, now) then

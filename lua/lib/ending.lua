@@ -5,7 +5,7 @@
 local function let_go(job, state)
   free_unique(job.unique_key, job.id)
   if job.deadline then redis.pcall('ZREM', key_deadlines(job.queue), job.id) end
-  if state == 'quarantined' then redis.pcall('ZREM', key_quarantined(job.fingerprint), job.id) end
+  if state == 'quarantined' then drop_entry(key_quarantined(job.fingerprint), job.id) end
 end
 
 -- Kept for `retention_ms` when completed, else for at least a week; and never shorter than a repeat of a lost enqueuing

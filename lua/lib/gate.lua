@@ -37,3 +37,10 @@ end
 
 -- In how many ms the bucket will hold so many tokens more than it does.
 local function refill_ms(gate, wanted) return math.max(1, math.ceil((wanted - gate.tokens) / gate.pace)) end
+
+-- A job that nobody ran takes nothing from its queue's bucket.
+local gates = {}
+local function give_token_back(queue)
+  gates[queue] = gates[queue] or read_gate(queue)
+  if gates[queue] then spend_tokens(gates[queue], -1) end
+end
