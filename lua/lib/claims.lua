@@ -30,8 +30,5 @@ local function lease(job, worker, life, fields, from)
   last_claim = last_claim + 1
   row[3] = digits(last_claim)
   local done = move(job, 'running', now + life, 'worker', worker, 'started_at_ms', now_text, 'claim', row[3])
-  if not done then return false end
-  answer[#answer + 1] = row
-  capacity = capacity - 1
-  return true
+  return done and row or nil
 end
