@@ -51,10 +51,12 @@ class RunningJobs:
 
     Attributes:
         handling: handlers that are not over.
+        admitting: held from an admission's call until its jobs are known here, so that none of them is disowned.
     """
 
     def __init__(self, attempts: Attempts, settings: Settings, worker: str, queues: list[str]) -> None:
         self.handling = 0
+        self.admitting = anyio.Lock()
         self._attempts = attempts
         self._settings = settings
         self._worker = worker
@@ -117,10 +119,14 @@ class RunningJobs:
                 wait_s = settings.heartbeat_ms / 1000
 
     async def _renew(self) -> None:
+        await self._renew_known()
         if time.monotonic() < self._uncertain_until:
-            count = await self._attempts.disown(self._worker, self._queues, list(self._jobs))
+            async with self.admitting:
+                count = await self._attempts.disown(self._worker, self._queues, list(self._jobs))
             if count:
                 log_event(logging.WARNING, "worker.disowned", worker=self._worker, jobs=count)
+
+    async def _renew_known(self) -> None:
         jobs = list(self._jobs.values())
         if not jobs:
             return

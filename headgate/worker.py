@@ -28,7 +28,7 @@ from headgate.runner import Job, Middleware, Verdict, local_tick, run_attempt
 from headgate.running import Running, RunningJobs
 from headgate.settings import Settings
 from headgate.store import Store
-from headgate.store.attempts import Claim, Report
+from headgate.store.attempts import Admitted, Claim, Report
 from headgate.store.wakeups import Wakeups
 
 NO_ACTOR: Final = "NoActor"
@@ -56,6 +56,9 @@ class Worker:
         concurrency: most jobs at once.
         middleware: wrapped around each attempt, the first outermost.
         process_id: what jobs are claimed under; an id of its own unless given.
+
+    Attributes:
+        look_again_ms: what the last admission of `run_ready` said of when to ask again, a duration; None for never.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Worker:
         middleware: Sequence[Middleware] = (),
         process_id: str = "",
     ) -> None:
+        self.look_again_ms: int | None = None
         self._store = store
         self._wakeups = wakeups
         self._registry = registry
@@ -105,13 +109,16 @@ class Worker:
         Raises:
             StoreError: no job could be claimed.
         """
-        attempts, lease_ms = 0, self._settings.lease_ttl_ms
-        while claims := (await self._store.attempts.admit(self._id, self._queues, self._concurrency, lease_ms)).claims:
+        attempts = 0
+        while True:
+            admitted, begun = await self._claim(self._queues, self._concurrency)
+            if not begun:
+                self.look_again_ms = admitted.look_again_ms
+                return attempts
             async with anyio.create_task_group() as tasks:
-                for claim in claims:
-                    tasks.start_soon(self._attempt, self._running.begin(claim))
-            attempts += len(claims)
-        return attempts
+                for running in begun:
+                    tasks.start_soon(self._attempt, running)
+            attempts += len(begun)
 
     async def drain(self) -> None:
         """Admit nothing new, and return once nothing runs any more; cancel to stop waiting."""
@@ -146,9 +153,7 @@ class Worker:
             return _LOOK_AT_LEAST_EVERY_S
         try:
             with anyio.CancelScope(shield=True):  # a lost answer would cost its jobs a lease
-                admitted = await self._store.attempts.admit(
-                    self._id, self._some_queues(), capacity, self._settings.lease_ttl_ms
-                )
+                admitted, begun = await self._claim(self._some_queues(), capacity)
         except Exception as error:  # noqa: BLE001 - also a fault of ours must not end the application
             self._running.doubt()
             if backoff.failures == 0:
@@ -158,12 +163,17 @@ class Worker:
             log_event(logging.INFO, "worker.admission_recovered", worker=self._id)
             backoff.reset()
         self._tell_unusable(admitted.unusable)
-        for claim in admitted.claims:
-            tasks.start_soon(self._attempt, self._running.begin(claim))
+        for running in begun:
+            tasks.start_soon(self._attempt, running)
         again_ms = admitted.look_again_ms
         if again_ms is None or len(admitted.claims) == capacity:
             return _LOOK_AT_LEAST_EVERY_S
         return min(_LOOK_AT_LEAST_EVERY_S, again_ms / 1000)
+
+    async def _claim(self, queues: list[str], capacity: int) -> tuple[Admitted, list[Running]]:
+        async with self._running.admitting:
+            admitted = await self._store.attempts.admit(self._id, queues, capacity, self._settings.lease_ttl_ms)
+            return admitted, [self._running.begin(claim) for claim in admitted.claims]
 
     def _some_queues(self) -> list[str]:
         """Those of the next admission, 100 at most, in their order or in turns."""
