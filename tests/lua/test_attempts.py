@@ -11,15 +11,17 @@ import pytest
 from headgate.errors import StoreError, StoreFull
 from headgate.models import FINAL_STATES, JobRequest, JobState
 from headgate.names import fingerprint
-from headgate.store.attempts import Admitted, Claim, Report
+from headgate.settings import REPEAT_MS
+from headgate.store.attempts import Admitted, Claim, Renewed, Report
 from headgate.store.records import JOB_FIELDS
-from tests.jobs.acts import PASS, lose_workers, reclaim
+from tests.jobs.acts import lose_workers, reclaim
 from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
 LEASE = 5000
 DAY = 86_400_000
+KEPT = Renewed(set(), set())
 WAITING = ("available", "scheduled", "retryable")
 
 
@@ -137,14 +139,41 @@ async def test_what_a_worker_says_too_late_is_refused_and_changes_nothing(moved:
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "undecodable", "cancelled", "returned"):
         assert await finish(moved, stale, verdict) == "lost"
-    assert await moved.store.attempts.renew([stale], LEASE) == [stale.id]
+    assert await moved.store.attempts.renew([stale], LEASE) == Renewed({stale.id}, set())
     assert await dump(moved, job_id) == before
     assert await finish(moved, fresh, "completed") == "completed"
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "returned"):
         assert await finish(moved, fresh, verdict) == "completed", "said again, what became of it is told"
-    assert await moved.store.attempts.renew([fresh], LEASE) == [fresh.id]
+    assert await moved.store.attempts.renew([fresh], LEASE) == Renewed({fresh.id}, set())
     assert await dump(moved, job_id) == before
+
+
+@pytest.mark.parametrize("crashes", [1, 3])
+async def test_work_that_was_done_counts_however_late_it_is_told(moved: World, crashes: int) -> None:
+    """Its lease ended and nobody began it since: neither from its queue nor from quarantine is it run again."""
+    job_id = await enqueue(moved, deadline_ms=START_MS + DAY)
+    for _ in range(crashes):
+        claim = await admit_one(moved)
+        await lose_workers(moved)
+    assert list(await sets_of(moved, job_id)) == ["available" if crashes == 1 else "quarantined"]
+    before = await dump(moved, job_id)
+    for verdict in ("failed", "undecodable", "cancelled", "returned"):
+        assert await finish(moved, claim, verdict) == "lost", "anything else leaves it to be run"
+    assert await dump(moved, job_id) == before
+    assert await finish(moved, claim, "completed") == "completed"
+    assert list(await sets_of(moved, job_id)) == ["completed"]
+    assert (await admit(moved)).claims == []
+    assert len((await moved.store.quarantine.list()).quarantines) == crashes // 3, "what its content did is not undone"
+
+
+async def test_a_report_said_again_does_not_end_what_an_operator_made_run_anew(moved: World) -> None:
+    job_id = await enqueue(moved)
+    claim = await admit_one(moved)
+    assert await finish(moved, claim, "completed") == "completed"  # its answer is lost, and meanwhile:
+    await moved.store.jobs.retry(job_id)
+    assert await finish(moved, claim, "completed") == "lost"
+    assert (await admit_one(moved)).id == job_id
 
 
 async def test_reports_are_taken_each_on_its_own(moved: World) -> None:
@@ -154,7 +183,7 @@ async def test_reports_are_taken_each_on_its_own(moved: World) -> None:
     claims = (await admit(moved)).claims
     ids = [claim.id for claim in claims]
     await moved.client.hset(moved.keys("job", ids[1]), "claim", "7")
-    await moved.store.jobs.cancel(ids[2])
+    assert await finish(moved, claims[2], "completed") == "completed"
     await moved.store.jobs.delete(ids[2])
     reports = [Report(claim, "failed", "ValueError", 5) for claim in claims]
     assert await moved.store.attempts.finish(reports) == ["retryable", "lost", "lost", "retryable"]
@@ -168,7 +197,7 @@ async def test_a_lease_that_ended_unseen_is_still_its_holders(moved: World) -> N
     job_id = await enqueue(moved)
     claim = await admit_one(moved)
     await moved.advance(10 * LEASE)
-    assert await moved.store.attempts.renew([claim], LEASE) == []
+    assert await moved.store.attempts.renew([claim], LEASE) == KEPT
     assert await sets_of(moved, job_id) == {"running": START_MS + 11 * LEASE}
     assert (await admit(moved)).claims == []
     await moved.advance(10 * LEASE)
@@ -182,11 +211,11 @@ async def test_renewal_goes_on_from_now_for_its_own_and_names_the_others(moved: 
     gone = claims[1]
     await finish(moved, gone, "completed")
     now = await moved.advance(LEASE - 1)
-    assert await moved.store.attempts.renew(claims, LEASE) == [gone.id]
+    assert await moved.store.attempts.renew(claims, LEASE) == Renewed({gone.id}, set())
     for claim in (claims[0], claims[2]):
         assert await sets_of(moved, claim.id) == {"running": now + LEASE}
     assert await sets_of(moved, gone.id) == {"completed": START_MS + DAY}
-    assert await moved.store.attempts.renew([], LEASE) == []
+    assert await moved.store.attempts.renew([], LEASE) == KEPT
 
 
 async def test_a_failed_job_waits_for_its_retry_and_comes_back_when_it_is_due(moved: World) -> None:
@@ -259,7 +288,7 @@ async def test_a_completed_record_stays_for_as_long_as_it_says(moved: World, ret
     """Then the reclaimer removes it; and a repeat of a lost answer finds it in any case."""
     job_id = await enqueue(moved, retention_ms=retention_ms)
     assert await finish(moved, await admit_one(moved), "completed") == "completed"
-    gone_at = START_MS + max(retention_ms, 10_000)
+    gone_at = START_MS + max(retention_ms, REPEAT_MS)
     assert await sets_of(moved, job_id) == {"completed": gone_at}
     await moved.set_clock(gone_at - 1)
     [done] = await reclaim(moved)
@@ -283,7 +312,8 @@ async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(mov
     before = await moved.client.hgetall(moved.keys("job", bad.id))
     answer = await admit(moved, 10, ("bad", "good"))
     assert [claim.queue for claim in answer.claims] == ["good"]
-    assert await moved.store.attempts.renew([bad, *answer.claims], LEASE + 1) == []
+    assert answer.unusable == ([] if state == "retryable" else ["bad"]), "what cannot be admitted from is named"
+    assert await moved.store.attempts.renew([bad, *answer.claims], LEASE + 1) == KEPT
     assert await sets_of(moved, answer.claims[0].id, "good") == {"running": START_MS + LEASE + 1}
     reports = [Report(bad, "returned" if state == "available" else "failed", wait_ms=int(state != "available"))]
     reports.append(Report(answer.claims[0], "completed"))
@@ -436,7 +466,7 @@ async def test_a_record_that_turned_foreign_is_nobodys(moved: World) -> None:
     claims = (await admit(moved)).claims
     await moved.client.delete(moved.keys("job", claims[0].id))
     await moved.client.set(moved.keys("job", claims[0].id), "foreign")
-    assert await moved.store.attempts.renew(claims, LEASE + 1) == [claims[0].id]
+    assert await moved.store.attempts.renew(claims, LEASE + 1) == Renewed({claims[0].id}, set())
     assert await sets_of(moved, claims[1].id) == {"running": START_MS + LEASE + 1}
     assert await finish(moved, claims[0], "completed") == "lost"
 
@@ -453,7 +483,7 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
             await enqueue(world)
         claims = (await admit(world)).claims
         assert len(claims) == 4
-        assert await world.store.attempts.renew(claims, LEASE) == []
+        assert await world.store.attempts.renew(claims, LEASE) == KEPT
         verdicts = ("completed", "failed", "returned", "cancelled")
         states = await world.store.attempts.finish(
             [Report(claim, verdict) for claim, verdict in zip(claims, verdicts, strict=True)]
@@ -463,7 +493,7 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
         await world.advance(7 * DAY)
         await world.client.set(world.keys("duty", "reclaimer"), "tok")
         await world.client.config_set("maxmemory", "1")
-        assert (await world.store.reclaims.some("tok", "", lease_ms=PASS)).removed == 2
+        assert (await world.store.reclaims.some("tok", "", lease_ms=LEASE)).removed == 2
         await world.client.config_set("maxmemory", "0")
         await check_store(world)
     finally:
@@ -496,7 +526,6 @@ class History:
         self.models: dict[str, Model] = {}
         self.claims: list[Claim] = []
         self.now = START_MS
-        self.looked_at = self.judged_from = 0
 
     async def enqueue(self) -> None:
         """Each with content of its own: a quarantine concerns that job alone."""
@@ -532,21 +561,19 @@ class History:
 
     async def renew(self) -> None:
         some = self.dice.sample(self.claims, self.dice.randint(0, len(self.claims)))
-        lost = await self.world.store.attempts.renew(some, LEASE)
-        assert lost == [claim.id for claim in some if not self._owned(claim)]
+        lost = {claim.id for claim in some if not self._owned(claim)}
+        assert await self.world.store.attempts.renew(some, LEASE) == Renewed(lost, set())
         for claim in some:
             if self._owned(claim):
                 self.models[claim.id].until = self.now + LEASE
 
     async def reclaim(self) -> None:
-        """Leases are judged only by who has been looking all the while."""
-        if self.now - self.looked_at > PASS:
-            self.judged_from = self.now + PASS
-        self.looked_at, crashed = self.now, {}
+        """Leases are judged at once, however long nobody looked."""
+        crashed = {}
         for job_id, model in self.models.items():
             if model.until > self.now:
                 continue
-            if model.state == "running" and self.judged_from <= self.now:
+            if model.state == "running":
                 model.crash += 1
                 model.state = crashed[job_id] = "available" if model.crash < 3 else "quarantined"
             elif model.state == "retryable":
@@ -563,7 +590,7 @@ class History:
                 model.state, model.crash = "available", 0
 
     async def wait(self) -> None:
-        self.now = await self.world.advance(self.dice.choice((1, 500, 2999, LEASE)))
+        self.now = await self.world.advance(self.dice.choice((1, 500, 2999, LEASE, REPEAT_MS)))
 
     async def check(self) -> None:
         """Every job is in exactly the set of its state, and its record agrees with the model."""
@@ -586,14 +613,15 @@ class History:
     def _told(self, claim: Claim, verdict: str, wait_ms: int) -> str:
         """What the store is to answer."""
         model = self.models[claim.id]
-        if not self._owned(claim):
+        late = model.claim is claim and model.state in ("available", "quarantined") and verdict == "completed"
+        if not (self._owned(claim) or late):
             return model.state if model.claim is claim and model.state in TOLD else "lost"
         if verdict == "failed":
             model.attempt += 1
             verdict = "archived" if model.attempt >= model.max_attempts else "retryable"
         elif verdict == "returned":
             verdict = "retryable" if wait_ms else "available"
-        life = {"completed": 10_000, "retryable": wait_ms}.get(verdict, 7 * DAY)
+        life = {"completed": REPEAT_MS, "retryable": wait_ms}.get(verdict, 7 * DAY)
         model.state, model.until = verdict, self.now + life
         return verdict
 
