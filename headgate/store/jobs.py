@@ -88,7 +88,8 @@ class Jobs:
     async def cancel(self, job_id: str) -> Job:
         """End a job that is not finished. Atomic; a repeat changes nothing.
 
-        The worker of a running one finds out when it renews the lease next, and stops it.
+        A running one stays `running` until its worker, which is told, has stopped it, or its lease ends; then it is
+        `cancelled`, or `completed` if its actor had returned.
 
         Raises:
             JobNotFound: there is none.
