@@ -20,7 +20,7 @@ FINAL = ("completed", "cancelled", "undecodable", "archived")
 UNFINISHED = ("scheduled", "available", "running", "retryable")
 TOLD = (*FINAL, "retryable")
 """States that a worker is told, should it report twice."""
-MINUTE, WEEK, SOONEST = 60_000, 7 * 86_400_000, 10_000
+MINUTE, WEEK, SOONEST = 60_000, 7 * 86_400_000, 60_000
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Job:
     attempt: int = 0
     crashes: int = 0
     claim: int = 0
+    to_stop: bool = False
 
     def alive(self) -> bool:
         return self.state in UNFINISHED or self.state == "quarantined"
@@ -59,7 +60,7 @@ class Model:
     paused: set[str] = field(default_factory=set)
     max_concurrent: dict[str, int | None] = field(default_factory=dict)
     max_unfinished: dict[str, int | None] = field(default_factory=dict)
-    last_pass: int = 0
+    beaten: int | None = None
     judged_from: int = 0
     taken: set[tuple[str, str]] = field(default_factory=set)
 
@@ -144,9 +145,12 @@ class Model:
         job = self.jobs.get(job_id)
         if job is None or job.claim != claim:
             return "lost"
-        if job.state != "running":
+        late = job.state in ("available", "quarantined") and verdict == "completed"
+        if job.state != "running" and not late:
             return job.state if job.state in TOLD else "lost"
-        if verdict in ("completed", "cancelled", "undecodable"):
+        if job.to_stop and verdict != "completed":
+            self._end(job, "cancelled")
+        elif verdict in ("completed", "cancelled", "undecodable"):
             self._end(job, verdict)
         elif verdict == "returned" and not wait and not job.late(self.now):
             self._make_available(job)
@@ -161,10 +165,14 @@ class Model:
 
     # see to
 
-    def reclaim(self, longest: int) -> None:
-        if self.now - self.last_pass > longest:
-            self.judged_from = self.now + longest
-        self.last_pass = self.now
+    def beat(self, lease: int) -> None:
+        """Any process is heard; after a silence of all, leases get a lease longer, at most once a minute."""
+        silent = self.beaten is not None and self.now - self.beaten > lease
+        if silent and self.now - self.judged_from > MINUTE:
+            self.judged_from = self.now + lease
+        self.beaten = self.now
+
+    def reclaim(self) -> None:
         for queue in {job.queue for job in self.jobs.values()}:
             if self.judged_from <= self.now:
                 for job in self.within(queue, "running"):
@@ -178,11 +186,13 @@ class Model:
 
     def _crash(self, job: Job) -> None:
         job.crashes += 1
-        if job.late(self.now):
-            self._end(job, "archived")
+        if job.to_stop:
+            self._end(job, "cancelled")
         elif job.crashes >= self.crash_limit:
             self._put(job, "quarantined", self.now)
             self.barred.add(job.content)
+        elif job.late(self.now):
+            self._end(job, "archived")
         else:
             self._make_available(job)
 
@@ -214,7 +224,8 @@ class Model:
         holder = self.holder(held)
         if holder not in (None, job.id):
             return UniqueKeyHeld
-        job.attempt = job.crashes = 0
+        job.attempt = job.crashes = job.claim = 0
+        job.to_stop = False
         job.run_at = self.now
         self._make_available(job)
         if held and not holder:
@@ -224,7 +235,10 @@ class Model:
     def _cancel(self, job: Job) -> type[HeadgateError] | None:
         if job.state in FINAL:
             return None if job.state == "cancelled" else JobStateConflict
-        self._end(job, "cancelled")
+        if job.state == "running":
+            job.to_stop = True
+        else:
+            self._end(job, "cancelled")
         return None
 
     def _delete(self, job: Job) -> type[HeadgateError] | None:

@@ -20,7 +20,7 @@ TYPES: Final = {
     "hash": ("meta", "schedule", "job", "queue", "quarantine", "process"),
     "zset": (
         *("schedules", "due", "paused", "failing", "gaps", "queues", "state", "deadlines"),
-        *("barred", "quarantined", "releasing", "processes"),
+        *("barred", "quarantined", "releasing", "processes", "workers"),
     ),
     "list": ("events", "manual"),
     "string": ("duty", "epoch", "tick", "unique", "idem_run", "idem_jobs"),
@@ -133,7 +133,15 @@ async def check_store(world: World) -> None:
 async def find_leaks(client: Any, keys: Keys, *, history_for_ever: bool = False) -> list[str]:
     """What is wrong with the keys of a namespace, a line each; nothing while every rule of its families holds."""
     it = await read_all(client, keys)
-    rules = (_shapes(it, history_for_ever), _schedules(it), _jobs(it), _deadlines(it), _unique(it), _quarantine(it))
+    rules = (
+        _shapes(it, history_for_ever),
+        _schedules(it),
+        _jobs(it),
+        _deadlines(it),
+        _unique(it),
+        _quarantine(it),
+        _workers(it),
+    )
     return [line for rule in rules for line in rule]
 
 
@@ -207,6 +215,8 @@ def _jobs(it: Snapshot) -> Iterator[str]:
             yield f"job {id_} is {expected[1]!r} in queue {expected[0]!r} and stands in {places}"
         if job.get("id") != id_:
             yield f"job {id_} calls itself {job.get('id')}"
+        if "cancel_requested" in job and job.get("state") not in ("running", *FINAL_STATES):
+            yield f"job {id_} was cancelled while it ran, and is {job.get('state')}"
     yield from (f"{places} name {id_}, which is no job" for id_, places in stands_in.items())
     named = {parts[0] for family in ("queue", "state", "deadlines") for parts, _ in it.all(family)}
     yield from (f"queue {queue} is not listed" for queue in sorted(named) if queue not in it.get("queues"))
@@ -253,3 +263,10 @@ def _quarantine(it: Snapshot) -> Iterator[str]:
     for (id_,), job in it.all("job"):
         if job.get("state") == "quarantined" and id_ not in it.get("quarantined", job.get("fingerprint", "")):
             yield f"job {id_} is quarantined, and no release would find it"
+
+
+def _workers(it: Snapshot) -> Iterator[str]:
+    """Each worker is a process, and counts as alive for as long as that."""
+    for id_, until in it.get("workers").items():
+        if it.get("processes").get(id_) != until:
+            yield f"worker {id_} counts as alive until {until}, and is no such process"
