@@ -52,7 +52,7 @@ end
 local function heed_silence()
   local seen = redis.pcall('HMGET', key_meta(), 'beaten_at_ms', 'leases_judged_from_ms')
   local before, judged_from = tonumber(seen[1] or ''), tonumber(seen[2] or '') or 0
-  if judged_from > now + tonumber(life) then judged_from = 0 end  -- of a clock that has gone back since
+  if not (judged_from <= now + tonumber(life)) then judged_from = 0 end  -- of a clock that has gone back since
   if before and now - before > tonumber(life) and now - judged_from > GRACE_EVERY_MS then
     redis.pcall('HSET', key_meta(), 'leases_judged_from_ms', string.format('%.0f', now + tonumber(life)))
   end

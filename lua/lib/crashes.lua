@@ -9,7 +9,7 @@ local crashed = {}  -- ids, each followed by what became of the job
 local function leases_judged_from(lease_ms)
   local from = redis.pcall('HGET', key_meta(), 'leases_judged_from_ms')
   from = type(from) == 'string' and tonumber(from) or 0
-  return from > now + lease_ms and 0 or from
+  return from <= now + lease_ms and from or 0
 end
 
 local function end_lease(job, crash_limit)

@@ -5,6 +5,7 @@
 local budget, due_next = MAX_CALL_TICKS, nil
 
 local function expect(instant)
+  instant = instant_of(instant)
   if instant and (not due_next or instant < due_next) then due_next = instant end
 end
 

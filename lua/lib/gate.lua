@@ -8,13 +8,15 @@ local GATE_FIELDS = {
 local TOKEN_DUST = 1e-6  -- what sums of fractions may lack of a whole token
 
 -- A bucket holds at most `burst`, and fills by `limit` in each `window`. Returns what it holds, its pace, its size, and whether
--- the clock has gone back since: then it fills from now on.
+-- nobody knows since when, as after a clock that went back: then it fills from now on.
 local function tokens_of(values)
   local limit, window, burst = tonumber(values[3] or ''), tonumber(values[4] or ''), tonumber(values[5] or '')
-  if not (limit and window and burst and limit > 0 and window > 0) then return math.huge, 0, 0, false end
-  local pace, since = limit / window, tonumber(values[7] or '') or now
+  if not (limit and window and burst and limit > 0 and window > 0 and burst > 0) then return math.huge, 0, 0, false end
+  local pace, at = limit / window, tonumber(values[7] or '')
+  local known = at and at <= now
+  local since = known and at or now
   local held = math.max(0, tonumber(values[6] or '') or burst)
-  return math.min(burst, held + math.max(0, now - since) * pace), pace, burst, since > now
+  return math.min(burst, held + (now - since) * pace), pace, burst, values[6] and not known
 end
 
 -- The gate of a queue, or nil where its keys hold something else.
