@@ -10,7 +10,7 @@ import pytest
 
 from headgate import Headgate, Job
 from headgate.errors import InvalidRequest
-from headgate.models import JobState
+from headgate.models import JobState, QueueLimits, RateLimit
 from headgate.testing import START, MovedWorld, moved_world
 
 MINUTE = timedelta(minutes=1)
@@ -159,6 +159,29 @@ async def test_run_jobs_runs_what_jobs_enqueue_until_none_is_left() -> None:
         assert await world.run_jobs() == 4
         assert order == [3, 2, 1, 0]
         assert await world.run_jobs() == 0
+
+
+async def test_a_limited_queue_goes_on_as_its_tokens_come() -> None:
+    """One at once, and one a minute from then on; retries and ticks have their own instants between them."""
+    app = Headgate()
+    at: list[float] = []
+
+    @app.actor("test")
+    async def test() -> None:
+        at.append((world.now - START) / MINUTE)
+
+    app.periodic("other", "@every:90000", kind="none", queue="other")
+    async with moved_world(app) as world:
+        rate = RateLimit(limit=1, window_ms=60_000, burst=1)
+        await app.queues.set_limits("default", QueueLimits(rate_limit=rate))
+        await app.enqueue_many([app.request("test") for _ in range(10)])
+        assert await world.advance(minutes=4.5, run=True) == 5
+        assert await world.advance(minutes=2) == 0, "nothing runs unless asked to"
+        assert world.now == START + 6.5 * MINUTE
+        assert await world.advance(hours=1, run=True) == 5
+        assert world.now == START + 66.5 * MINUTE
+        assert at == [0, 1, 2, 3, 4, 6.5, 7.5, 8.5, 9.5, 10.5]
+        assert len(await world.events("other")) == 44
 
 
 async def test_advances_add_up_to_one() -> None:

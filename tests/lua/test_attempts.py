@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from headgate.errors import StoreError, StoreFull
-from headgate.models import FINAL_STATES, JobRequest, JobState
+from headgate.models import FINAL_STATES, JobRequest, JobState, QueueLimits, RateLimit
 from headgate.names import fingerprint
 from headgate.settings import REPEAT_MS
 from headgate.store.attempts import Admitted, Claim, Renewed, Report
@@ -153,7 +153,9 @@ async def test_what_a_worker_says_too_late_is_refused_and_changes_nothing(moved:
 async def test_work_that_was_done_counts_however_late_it_is_told(moved: World, crashes: int) -> None:
     """Its lease ended and nobody began it since: neither from its queue nor from quarantine is it run again."""
     job_id = await enqueue(moved, deadline_ms=START_MS + DAY)
-    for _ in range(crashes):
+    claim = await admit_one(moved)
+    await lose_workers(moved)
+    for _ in range(crashes - 1):
         claim = await admit_one(moved)
         await lose_workers(moved)
     assert list(await sets_of(moved, job_id)) == ["available" if crashes == 1 else "quarantined"]
@@ -174,6 +176,123 @@ async def test_a_report_said_again_does_not_end_what_an_operator_made_run_anew(m
     await moved.store.jobs.retry(job_id)
     assert await finish(moved, claim, "completed") == "lost"
     assert (await admit_one(moved)).id == job_id
+
+
+# cancelled while they run
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"),
+    [
+        ("completed", "completed"),
+        ("failed", "cancelled"),
+        ("returned", "cancelled"),
+        ("undecodable", "cancelled"),
+        ("cancelled", "cancelled"),
+    ],
+)
+async def test_a_cancelled_job_runs_until_its_worker_says_so_and_then_is_over(
+    moved: World, verdict: str, state: str
+) -> None:
+    """Renewal tells its worker, and its lease goes on; only work that was done counts as more than a cancellation."""
+    job_id, other = await enqueue(moved, unique_key="u"), await enqueue(moved)
+    claims = {claim.id: claim for claim in (await admit(moved)).claims}
+    async with moved.client.pubsub() as channel:
+        await channel.subscribe(moved.keys("ready"))
+        assert (await moved.store.jobs.cancel(job_id)).state == "running"
+        heard = [await channel.get_message(timeout=5) for _ in range(2)]
+    assert heard[1]["data"] == f"cancel {job_id}"
+    now = await moved.advance(1000)
+    assert await moved.store.attempts.renew(list(claims.values()), LEASE) == Renewed(set(), {job_id})
+    assert await sets_of(moved, job_id) == {"running": now + LEASE}
+    assert await enqueue(moved, unique_key="u") == job_id, "its key is held"
+    assert await finish(moved, claims[job_id], verdict, wait_ms=5) == state
+    assert list(await sets_of(moved, job_id)) == [state]
+    assert list(await sets_of(moved, other)) == ["running"]
+    assert await enqueue(moved, unique_key="u") != job_id
+
+
+async def test_a_cancelled_job_whose_worker_is_lost_is_cancelled_when_its_lease_ends(moved: World) -> None:
+    """However many workers it has cost, its content is not barred for it."""
+    job_id = await enqueue(moved)
+    for _ in range(2):
+        await admit_one(moved)
+        await lose_workers(moved)
+    await admit_one(moved)
+    await moved.store.jobs.cancel(job_id)
+    await moved.advance(LEASE)
+    [done] = await reclaim(moved)
+    assert done.crashed == {job_id: "cancelled"}
+    assert (await moved.store.quarantine.list()).quarantines == []
+    await moved.store.jobs.retry(job_id)
+    claim = await admit_one(moved)
+    assert await moved.store.attempts.renew([claim], LEASE) == KEPT, "asked for again, it is not cancelled any more"
+    assert await finish(moved, claim, "failed", wait_ms=1) == "retryable"
+
+
+# admissions whose answer was lost
+
+
+async def test_disowned_jobs_go_back_as_if_nobody_had_had_them(moved: World) -> None:
+    """To their places, uncounted; what the worker runs, and what others run, stays."""
+    ids = [await enqueue(moved, priority=number) for number in range(3)]
+    places = [await sets_of(moved, job_id) for job_id in ids]
+    elsewhere = await enqueue(moved, queue="other")
+    (mine,) = (await admit(moved, 1, worker="me")).claims
+    (theirs,) = (await admit(moved, 1, worker="them")).claims
+    assert (mine.id, theirs.id) == (ids[2], ids[1])
+    await admit(moved, 5, ("default", "other"), worker="me")  # the answer is lost
+    assert await moved.store.attempts.disown("me", ["default", "other"], [mine.id]) == 2
+    assert await moved.store.attempts.disown("me", ["default", "other"], [mine.id]) == 0, "the repeat"
+    assert await sets_of(moved, ids[0]) == places[0]
+    assert list(await sets_of(moved, elsewhere, "other")) == ["available"]
+    for job_id in ids[1:]:
+        assert list(await sets_of(moved, job_id)) == ["running"]
+    for job_id in (ids[0], elsewhere):
+        job = await moved.store.jobs.get(job_id)
+        assert (job.attempt, job.crash_attempt) == (0, 0)
+    (again,) = (await admit(moved)).claims
+    assert (again.id, again.returns) == (ids[0], 0)
+
+
+@pytest.mark.damages_store("a foreign type in place of a set")
+async def test_disowning_passes_a_foreign_set_over(moved: World) -> None:
+    await moved.client.set(moved.keys("state", "bad", "running"), "foreign")
+    job_id = await enqueue(moved)
+    await admit(moved, worker="me")
+    assert await moved.store.attempts.disown("me", ["bad", "default"], []) == 1
+    assert list(await sets_of(moved, job_id)) == ["available"]
+
+
+async def test_a_call_disowns_at_most_200(moved: World) -> None:
+    for _ in range(2):
+        await moved.store.producer.enqueue_many([JobRequest(kind="test") for _ in range(125)])
+    for _ in range(2):
+        await admit(moved, 125, worker="me")
+    assert [await moved.store.attempts.disown("me", ["default"], []) for _ in range(3)] == [200, 50, 0]
+
+
+# tokens
+
+
+async def test_whoever_did_not_run_a_job_gives_its_token_back(moved: World) -> None:
+    """Jobs of kinds that nobody knows must not use a queue's rate up; nor must answers that were lost."""
+    rate = RateLimit(limit=1, window_ms=3_600_000, burst=1)
+    await moved.store.queues.set_limits("default", QueueLimits(rate_limit=rate))
+    unknown, known = await enqueue(moved, kind="unknown", priority=1), await enqueue(moved)
+    assert await finish(moved, await admit_one(moved), "returned", "NoActor", 30_000) == "retryable"
+    claim = await admit_one(moved)
+    assert claim.id == known
+    assert await moved.store.attempts.disown("w", ["default"], []) == 1
+    assert (await admit_one(moved)).id == known
+    await moved.advance(30_000)
+    assert (await admit(moved)).claims == [], "of the one token there are not two"
+    for _ in range(3):  # nor more than the bucket holds
+        await moved.advance(2 * 3_600_000)
+        claim = await admit_one(moved)
+        assert await finish(moved, claim, "returned") == "available"
+    assert len((await admit(moved)).claims) == 1
+    assert (await moved.store.jobs.get(unknown)).attempt == 0
 
 
 async def test_reports_are_taken_each_on_its_own(moved: World) -> None:
