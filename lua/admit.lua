@@ -21,7 +21,7 @@
 
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
 local answer, unusable = {now_text, '', ''}, {}
-local settled, last_claim = 0, nil  -- `settled`: entries that got no lease and are out of the way
+local settled = 0  -- entries that got no lease and are out of the way
 local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
