@@ -131,7 +131,7 @@ class MovedWorld:
             hours: see `days`.
             minutes: see `days`.
             seconds: see `days`; down to a millisecond.
-            run: run the jobs of each instant before time goes on, and retries when they are due, as a worker would.
+            run: run the jobs of each instant before time goes on, retries when due, and limited queues at their pace.
 
         Returns:
             Attempts at jobs; 0 without `run`.
