@@ -6,24 +6,27 @@ The facade's names are loaded when they are first asked for: whoever imports a p
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headgate.errors import Discard, HeadgateError, SkipTick
+from headgate.errors import Backpressure, Discard, HeadgateError, Quarantined, SkipTick
 
 if TYPE_CHECKING:
     from headgate.app import Headgate
     from headgate.hooks import Enqueueing
-    from headgate.models import JobRequest, MissedPolicy, QueueLimits, RateLimit
+    from headgate.models import Enqueued, JobRequest, MissedPolicy, QueueLimits, RateLimit
     from headgate.runner import CallNext, Job
     from headgate.settings import Settings
 
 __all__ = [
+    "Backpressure",
     "CallNext",
     "Discard",
+    "Enqueued",
     "Enqueueing",
     "Headgate",
     "HeadgateError",
     "Job",
     "JobRequest",
     "MissedPolicy",
+    "Quarantined",
     "QueueLimits",
     "RateLimit",
     "Settings",
@@ -35,6 +38,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "CallNext": "headgate.runner",
+    "Enqueued": "headgate.models",
     "Enqueueing": "headgate.hooks",
     "Headgate": "headgate.app",
     "Job": "headgate.runner",

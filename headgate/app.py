@@ -250,6 +250,7 @@ class Headgate(Declaring):
             wakeups,
             self._registry,
             queues=self._registry.queues if queues is None else queues,
+            turns=queues is None,
             concurrency=concurrency,
             middleware=self._middleware,
             process_id=process_id,

@@ -52,6 +52,13 @@ class Declared:
         """A schedule's definition; the queue is the actor's own unless given."""
         return ScheduleDefinition(spec=spec, kind=kind, **self.with_queue(kind, options))
 
+    def request(self, kind: str, payload: Any, options: dict[str, Any]) -> JobRequest:
+        """A job to ask for, its queue the actor's own unless given; raises `InvalidRequest` for an unknown option."""
+        for name in options:
+            if name not in JobRequest.__struct_fields__:
+                raise InvalidRequest(f"{name} is no option of a job", field=name)
+        return JobRequest(kind=kind, payload=payload, **self.with_queue(kind, options))
+
     def with_queue(self, kind: str, options: dict[str, Any]) -> dict[str, Any]:
         """`options` with the queue of the kind's actor, unless they name one."""
         actor = self._registry.get(kind)

@@ -86,6 +86,6 @@ class Declaring:
 
     def request(self, kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> JobRequest:
         """A job to ask for with `enqueue_many`; arguments and errors as for `enqueue`. No I/O."""
-        request = JobRequest(kind=kind, payload=payload, **self._declared.with_queue(kind, dict(options)))
+        request = self._declared.request(kind, payload, dict(options))
         self._declared.check_payload(request)
         return request

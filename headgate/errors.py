@@ -209,11 +209,17 @@ class Discard(HeadgateError):
 
     code = "discarded"
 
+    def __init__(self, message: str = "not worth another attempt", *, field: str | None = None) -> None:
+        super().__init__(message, field=field)
+
 
 class SkipTick(HeadgateError):
     """Raised by a before-hook: the tick makes no job, and the trail says ``skipped/hook_skipped``."""
 
     code = "hook_skipped"
+
+    def __init__(self, message: str = "skipped by a hook", *, field: str | None = None) -> None:
+        super().__init__(message, field=field)
 
 
 class HookFailed(HeadgateError):

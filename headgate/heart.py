@@ -20,7 +20,7 @@ from headgate import __version__
 from headgate.duty import Duty
 from headgate.errors import HeadgateError
 from headgate.identity import host_name, new_process_id
-from headgate.log import log_event, where_raised
+from headgate.log import code_of, log_event
 from headgate.pacing import Backoff, Wakeup
 from headgate.settings import Settings
 from headgate.store.leases import Heartbeat, Leases, Standing
@@ -123,7 +123,7 @@ class Heart:
             heartbeat = await self.beat()
         except Exception as error:  # noqa: BLE001 - also a fault of ours must not end all schedules
             if self._backoff.failures == 0:
-                code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                code = code_of(error)
                 log_event(logging.WARNING, "duty.heartbeat_failed", process=self.process_id, code=code)
             return self._backoff.next_ms()
         if self._backoff.failures:

@@ -25,3 +25,9 @@ def where_raised(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{place}"
+
+
+def code_of(error: BaseException) -> str:
+    """The stable code of one of our errors; of another its class and place."""
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) else where_raised(error)

@@ -1,7 +1,8 @@
 """The reclaimer: brings back jobs whose worker was not heard of again or whose time has come, and removes old ones.
 
-A duty with a lease of its own. A pass looks at every queue in bounded calls; passes follow each other at least once
-within a lease, so that a silence of all reclaimers means that the store was away, and not that all workers crashed.
+A duty with a lease of its own. A pass looks at every queue in bounded calls. A lease that ended counts as a crash,
+unless no process at all was heard for longer than a lease: then it may have been the store that was away, and
+heartbeats put the judgement off.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Final
 
 import anyio
 
-from headgate.errors import HeadgateError, LeaseLost
+from headgate.errors import LeaseLost
 from headgate.heart import Heart
-from headgate.log import log_event, where_raised
+from headgate.log import code_of, log_event
 from headgate.models import JobState
 from headgate.pacing import Backoff
 from headgate.store import Store
@@ -61,7 +62,7 @@ class Reclaimer:
         token, after, running, removed = self.duty.token, "", 0, 0
         due_in_ms = math.inf
         while True:
-            found = await self._store.reclaims.some(token, after, longest_ms=self._store.settings.lease_ttl_ms)
+            found = await self._store.reclaims.some(token, after, lease_ms=self._store.settings.lease_ttl_ms)
             _tell(found.crashed)
             running += found.running
             removed += found.removed
@@ -88,7 +89,7 @@ class Reclaimer:
             return 0.0
         except Exception as error:  # noqa: BLE001 - also a fault of ours must not be the silent end of it
             if self._backoff.failures == 0:
-                code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                code = code_of(error)
                 log_event(logging.WARNING, "reclaim.failed", code=code)
             return self._backoff.next_ms() / 1000
         if self._backoff.failures:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
+from collections.abc import Sequence
 from typing import Final
 
 import anyio
 
-from headgate.errors import StoreUnavailable
+from headgate.errors import HeadgateError, StoreError, StoreUnavailable
+from headgate.log import log_event
 from headgate.settings import MAX_CALL_TICKS
 from headgate.store.attempts import Attempts, Report
 
@@ -21,6 +24,7 @@ class _Entry:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.state: str | None = None
+        self.failure: HeadgateError | None = None
         self.turn = anyio.Event()
 
 
@@ -45,9 +49,10 @@ class Reporter:
         self._last_moment = time.monotonic() + self._patience_s
 
     async def tell(self, report: Report) -> str:
-        """The job's new state, ``lost`` or ``broken``, as `Attempts.finish` has it; said again until the store answers.
+        """The job's state now, or ``lost``, as `Attempts.finish` has it; said again until the store has taken it.
 
-        However late: while the store is away nobody else gets the job, and then the claim's number decides.
+        However late: while the store is away nobody else gets the job, and then the claim's number decides. A queue
+        whose keys hold something foreign is waited for as well: what was done must not be done again for it.
 
         Raises:
             StoreUnavailable: no answer, and no time left.
@@ -57,13 +62,15 @@ class Reporter:
         self._waiting.append(entry)
         try:
             while entry.state is None:
+                if entry.failure is not None:
+                    raise entry.failure
                 if self._sending:
                     await entry.turn.wait()
                     entry.turn = anyio.Event()
                 else:
                     await self._send()
         finally:
-            if entry.state is None:
+            if entry in self._waiting:
                 self._waiting.remove(entry)
                 self._pass_on()
         return entry.state
@@ -74,18 +81,37 @@ class Reporter:
         batch = self._waiting[:MAX_CALL_TICKS]
         try:
             states = await self._attempts.finish([each.report for each in batch])
-        except StoreUnavailable:
-            if time.monotonic() > self._last_moment:
-                raise
-            await anyio.sleep(_SAY_AGAIN_S)
-        else:
-            del self._waiting[: len(batch)]
-            for each, state in zip(batch, states, strict=True):
-                each.state = state
-                each.turn.set()
+            self._take(batch, states)
+            if "broken" in states:
+                log_event(logging.ERROR, "job.report_refused", jobs=states.count("broken"))
+                await self._pause(StoreError("a queue holds a type that headgate did not write"))
+        except StoreUnavailable as error:
+            await self._pause(error)
+        except HeadgateError as error:
+            self._fail(batch, error)
         finally:
             self._sending = False
             self._pass_on()
+
+    def _take(self, batch: Sequence[_Entry], states: Sequence[str]) -> None:
+        for each, state in zip(batch, states, strict=True):
+            if state != "broken":
+                each.state = state
+                each.turn.set()
+        self._waiting = [each for each in self._waiting if each.state is None]
+
+    async def _pause(self, error: HeadgateError) -> None:
+        """Before the same is said again; once there is no time left, nobody waits any more."""
+        if time.monotonic() > self._last_moment:
+            self._fail(self._waiting, error)
+        else:
+            await anyio.sleep(_SAY_AGAIN_S)
+
+    @staticmethod
+    def _fail(entries: Sequence[_Entry], error: HeadgateError) -> None:
+        for each in entries:
+            each.failure = error
+            each.turn.set()
 
     def _pass_on(self) -> None:
         if self._waiting and not self._sending:

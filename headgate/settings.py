@@ -63,8 +63,12 @@ MAX_QUEUE_LIMIT: Final = 1_000_000_000
 IDEMPOTENCY_MS: Final = 86_400_000
 ARCHIVE_RETENTION_MS: Final = 7 * 86_400_000
 """How long a job that did not complete is kept to be looked at."""
-REPEAT_MS: Final = 10_000
+REPEAT_MS: Final = 60_000
 """How long the repeat of a call whose answer was lost may take to come; a finished job is kept for that long."""
+MAX_CALL_TIMEOUT_MS: Final = 20_000
+"""A call and its repeat fit into `REPEAT_MS`."""
+GRACE_EVERY_MS: Final = 60_000
+"""How often a silence of all processes may put off the judgement of leases."""
 RETRY_MIN_MS: Final = 1_000
 RETRY_MAX_MS: Final = 60_000
 PRIORITY_STEP_MS: Final = 60_000
@@ -117,6 +121,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidRequest(
                 f"backoff_min_ms {self.backoff_min_ms} is over backoff_max_ms {self.backoff_max_ms}",
                 field="backoff_min_ms",
+            )
+        if self.call_timeout_ms > MAX_CALL_TIMEOUT_MS:
+            raise InvalidRequest(
+                f"call_timeout_ms {self.call_timeout_ms} is over {MAX_CALL_TIMEOUT_MS}", field="call_timeout_ms"
             )
         if self.call_timeout_ms * 3 > self.lease_ttl_ms:
             raise InvalidRequest(

@@ -112,7 +112,7 @@ class MovedWorld:
         self._client = client
         self._heart, self._scheduler, self._reclaimer = services
         self._worker = worker
-        self._beat_at = 0.0
+        self._beat_at, self._goal_ms = 0.0, start_ms
 
     @property
     def now(self) -> datetime:
@@ -131,7 +131,7 @@ class MovedWorld:
             hours: see `days`.
             minutes: see `days`.
             seconds: see `days`; down to a millisecond.
-            run: run the jobs of each instant before time goes on, and retries when they are due, as a worker would.
+            run: run the jobs of each instant before time goes on, retries when due, and limited queues at their pace.
 
         Returns:
             Attempts at jobs; 0 without `run`.
@@ -141,11 +141,13 @@ class MovedWorld:
             StoreError: the store failed.
         """
         until_ms = self._later(days, hours, minutes, seconds)
-        attempts = await self.run_jobs() if run else 0
-        await self._set(_GOAL, until_ms)
-        while await self._sweep() or self.now_ms < until_ms:
+        attempts = 0
+        while True:
             if run:
                 attempts += await self.run_jobs()
+            await self._head_for(until_ms, stop=run)
+            if not await self._sweep() and self.now_ms >= until_ms:
+                break
         await self._reclaimer.reclaim()
         return attempts
 
@@ -196,6 +198,14 @@ class MovedWorld:
     async def _set(self, key: str, instant_ms: int) -> None:
         with translated():
             await self._client.set(self.app.store.keys.root + key, instant_ms)
+
+    async def _head_for(self, until_ms: int, *, stop: bool) -> None:
+        """Let the clock walk up to there; with `stop` only to when the worker asks again, say for a queue's tokens."""
+        again_ms = self._worker.look_again_ms if stop else None
+        goal_ms = until_ms if again_ms is None else min(until_ms, self.now_ms + max(1, again_ms))
+        if goal_ms != self._goal_ms:
+            await self._set(_GOAL, goal_ms)
+            self._goal_ms = goal_ms
 
     async def _sweep(self) -> bool:
         """Go to what is due next, or to the goal, and sweep there; whether anything was due."""

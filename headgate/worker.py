@@ -11,41 +11,37 @@ from __future__ import annotations
 import logging
 import math
 import random
-import time
 from collections.abc import Sequence
 from typing import Final
 
 import anyio
 import anyio.lowlevel
-import msgspec
 
 from headgate.errors import HeadgateError
 from headgate.identity import new_process_id
 from headgate.jsontext import canonical
-from headgate.log import LOGGER, log_event, where_raised
+from headgate.log import LOGGER, code_of, log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.registry import Actor, Registry
 from headgate.reporter import Reporter
 from headgate.runner import Job, Middleware, Verdict, local_tick, run_attempt
+from headgate.running import Running, RunningJobs
 from headgate.settings import Settings
 from headgate.store import Store
-from headgate.store.attempts import Claim, Report
+from headgate.store.attempts import Admitted, Claim, Report
 from headgate.store.wakeups import Wakeups
 
 NO_ACTOR: Final = "NoActor"
 """What stands as the error of a job that waits for a worker which knows its kind."""
 
+CANCELLED: Final = "Cancelled"
+"""What stands as the error of a job that an operator cancelled while it ran."""
+_MAX_QUEUES: Final = 100
+
 _WAIT_FIRST_MS: Final = 1_000
 _RETRY_LONGEST_MS: Final = 600_000
 _ASIDE_LONGEST_MS: Final = 30_000
 _LOOK_AT_LEAST_EVERY_S: Final = 6.0
-
-
-class _Running(msgspec.Struct, eq=False):
-    claim: Claim
-    scope: anyio.CancelScope
-    lost: bool = False
-    ended: bool = False
 
 
 class Worker:
@@ -55,10 +51,14 @@ class Worker:
         store: the namespace.
         wakeups: where ready jobs are announced.
         registry: the actors. A job of a kind that has none stays queued for a worker that does.
-        queues: which queues, the more urgent first.
+        queues: which queues, the more urgent first; or, where they take `turns`, in any order.
+        turns: begin each admission with the next queue, so that none waits for all jobs of another.
         concurrency: most jobs at once.
         middleware: wrapped around each attempt, the first outermost.
         process_id: what jobs are claimed under; an id of its own unless given.
+
+    Attributes:
+        look_again_ms: what the last admission of `run_ready` said of when to ask again, a duration; None for never.
     """
 
     def __init__(
@@ -69,20 +69,24 @@ class Worker:
         *,
         queues: Sequence[str],
         concurrency: int,
+        turns: bool = False,
         middleware: Sequence[Middleware] = (),
         process_id: str = "",
     ) -> None:
+        self.look_again_ms: int | None = None
         self._store = store
         self._wakeups = wakeups
         self._registry = registry
         self._id = process_id or new_process_id()
         self._queues = list(queues)
+        self._turns = turns
+        self._next_queue = 0
+        self._unusable: list[str] = []
         self._concurrency = concurrency
         self._middleware = middleware
         self._settings: Settings = store.settings
         self._reporter = Reporter(store.attempts, self._settings.lease_ttl_ms)
-        self._running: dict[str, _Running] = {}
-        self._handling = 0
+        self._running = RunningJobs(store.attempts, self._settings, self._id, self._queues)
         self._wake = Wakeup()
         self._idle = Wakeup()
         self._draining = False
@@ -90,7 +94,7 @@ class Worker:
     async def run(self) -> None:
         """Work until cancelled; then hand what runs back, without an attempt counted."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._renew_for_ever)
+            tasks.start_soon(self._running.keep)
             tasks.start_soon(self._wakeups.follow, self._heed, self._new_backoff())
             try:
                 await self._admit_for_ever(tasks)
@@ -105,13 +109,16 @@ class Worker:
         Raises:
             StoreError: no job could be claimed.
         """
-        attempts, lease_ms = 0, self._settings.lease_ttl_ms
-        while claims := (await self._store.attempts.admit(self._id, self._queues, self._concurrency, lease_ms)).claims:
+        attempts = 0
+        while True:
+            admitted, begun = await self._claim(self._queues, self._concurrency)
+            if not begun:
+                self.look_again_ms = admitted.look_again_ms
+                return attempts
             async with anyio.create_task_group() as tasks:
-                for claim in claims:
-                    self._start(tasks, claim)
-            attempts += len(claims)
-        return attempts
+                for running in begun:
+                    tasks.start_soon(self._attempt, running)
+            attempts += len(begun)
 
     async def drain(self) -> None:
         """Admit nothing new, and return once nothing runs any more; cancel to stop waiting."""
@@ -140,43 +147,48 @@ class Worker:
     async def _admit(self, tasks: anyio.abc.TaskGroup, backoff: Backoff) -> float:
         """Claim what fits. Returns how long to wait, at most, before the next time."""
         # A job whose handler has ended makes room before the store has heard of it, but not for ever more.
-        unheard = len(self._running) - self._handling
-        capacity = self._concurrency - self._handling if unheard <= self._concurrency else 0
+        unheard = len(self._running) - self._running.handling
+        capacity = self._concurrency - self._running.handling if unheard <= self._concurrency else 0
         if capacity <= 0:
             return _LOOK_AT_LEAST_EVERY_S
         try:
             with anyio.CancelScope(shield=True):  # a lost answer would cost its jobs a lease
-                admitted = await self._store.attempts.admit(
-                    self._id, self._queues, capacity, self._settings.lease_ttl_ms
-                )
-        except HeadgateError as error:
+                admitted, begun = await self._claim(self._some_queues(), capacity)
+        except Exception as error:  # noqa: BLE001 - also a fault of ours must not end the application
+            self._running.doubt()
             if backoff.failures == 0:
-                log_event(logging.WARNING, "worker.admission_failed", worker=self._id, code=error.code)
+                log_event(logging.WARNING, "worker.admission_failed", worker=self._id, code=code_of(error))
             return backoff.next_ms() / 1000
         if backoff.failures:
             log_event(logging.INFO, "worker.admission_recovered", worker=self._id)
             backoff.reset()
-        for claim in admitted.claims:
-            self._start(tasks, claim)
+        self._tell_unusable(admitted.unusable)
+        for running in begun:
+            tasks.start_soon(self._attempt, running)
         again_ms = admitted.look_again_ms
         if again_ms is None or len(admitted.claims) == capacity:
             return _LOOK_AT_LEAST_EVERY_S
         return min(_LOOK_AT_LEAST_EVERY_S, again_ms / 1000)
 
-    def _start(self, tasks: anyio.abc.TaskGroup, claim: Claim) -> None:
-        earlier = self._running.get(claim.id)
-        if earlier is not None:  # this process was away past its lease, and is the one to run the job again
-            self._lose(earlier)
-        running = self._running[claim.id] = _Running(claim, anyio.CancelScope())
-        self._handling += 1
-        tasks.start_soon(self._attempt, running)
+    async def _claim(self, queues: list[str], capacity: int) -> tuple[Admitted, list[Running]]:
+        async with self._running.admitting:
+            admitted = await self._store.attempts.admit(self._id, queues, capacity, self._settings.lease_ttl_ms)
+            return admitted, [self._running.begin(claim) for claim in admitted.claims]
 
-    def _lose(self, running: _Running) -> None:
-        log_event(logging.WARNING, "job.lost", job=running.claim.id)
-        running.lost = True
-        running.scope.cancel()
+    def _some_queues(self) -> list[str]:
+        """Those of the next admission, 100 at most, in their order or in turns."""
+        first = self._next_queue
+        if self._turns or len(self._queues) > _MAX_QUEUES:
+            step = 1 if self._turns else _MAX_QUEUES
+            self._next_queue = (first + step) % max(1, len(self._queues))
+        return (self._queues[first:] + self._queues[:first])[:_MAX_QUEUES]
 
-    async def _attempt(self, running: _Running) -> None:
+    def _tell_unusable(self, queues: list[str]) -> None:
+        if queues and queues != self._unusable:
+            log_event(logging.ERROR, "queue.unusable", queues=",".join(queues))
+        self._unusable = queues
+
+    async def _attempt(self, running: Running) -> None:
         """Run one job and report it. A cancellation hands it back; one of this task alone ends nothing else."""
         try:
             outcome = await self._handle(running)
@@ -188,22 +200,23 @@ class Worker:
             if ending:
                 raise
         finally:
-            if self._running.get(running.claim.id) is running:
-                del self._running[running.claim.id]
+            self._running.end(running)
             self._wake.set()
             self._idle.set()
 
-    async def _handle(self, running: _Running) -> tuple[Verdict, str, int] | None:
+    async def _handle(self, running: Running) -> tuple[Verdict, str, int] | None:
         """What the attempt came to; None for one that is another's by now."""
+        outcome = None
         try:
             with running.scope:
                 await anyio.lowlevel.checkpoint_if_cancelled()
-                return await self._run(running.claim)
-            return None
+                outcome = await self._run(running.claim)
         finally:
-            running.ended = True
-            self._handling -= 1
+            self._running.handled(running)
             self._wake.set()
+        if running.cancelled and not running.lost:
+            return outcome or (Verdict.CANCELLED, CANCELLED, 0)
+        return outcome
 
     async def _run(self, claim: Claim) -> tuple[Verdict, str, int]:
         """The verdict, the class of the error, and how long the job is to wait before it may run again.
@@ -241,7 +254,7 @@ class Worker:
             logger=logging.LoggerAdapter(LOGGER.getChild("job"), {"job_id": claim.id, "kind": claim.kind}),
         )
 
-    async def _report(self, running: _Running, verdict: Verdict, error: str, wait_ms: int) -> None:
+    async def _report(self, running: Running, verdict: Verdict, error: str, wait_ms: int) -> None:
         """Say what became of it until the store has heard, or until the worker ends and its patience with it."""
         claim = running.claim
         with anyio.CancelScope(shield=True):
@@ -250,33 +263,14 @@ class Worker:
             except HeadgateError as fault:
                 log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict, code=fault.code)
             else:
-                if state in {"lost", "broken"}:
-                    log_event(logging.WARNING, f"job.{state}", job=claim.id, verdict=verdict)
-
-    async def _renew_for_ever(self) -> None:
-        """Leases go on at a third of their life; what is another's by then is cancelled."""
-        lease_ms, wait_s = self._settings.lease_ttl_ms, self._settings.heartbeat_ms / 1000
-        while True:
-            due = time.monotonic() + wait_s
-            await anyio.sleep(wait_s)
-            late_ms = (time.monotonic() - due) * 1000
-            if late_ms > lease_ms - self._settings.heartbeat_ms:
-                log_event(logging.WARNING, "worker.blocked", worker=self._id, late_ms=round(late_ms))
-            running = list(self._running.values())
-            if not running:
-                continue
-            try:
-                lost = set(await self._store.attempts.renew([each.claim for each in running], lease_ms))
-            except HeadgateError as error:
-                log_event(logging.WARNING, "worker.renewal_failed", worker=self._id, code=error.code)
-                continue
-            for each in running:
-                # Of one whose handler has ended, the store may have heard before it was asked.
-                if each.claim.id in lost and not (each.ended or each.lost):
-                    self._lose(each)
+                if state == "lost":
+                    log_event(logging.WARNING, "job.lost", job=claim.id, verdict=verdict)
 
     def _heed(self, what: str) -> None:
-        if what == "subscribed" or what in self._queues:
+        word, _, job_id = what.partition(" ")
+        if word == "cancel":
+            self._running.cancel(job_id)
+        elif what == "subscribed" or what in self._queues:
             self._wake.set()
 
     def _new_backoff(self) -> Backoff:

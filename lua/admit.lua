@@ -2,62 +2,32 @@
 -- admit: jobs for a worker's free capacity, past the gate of each queue; each with a lease and a claim number that fences
 -- what the worker says of it.
 --
--- KEYS     1 namespace root; touches meta, quarantine, of each queue its record and sets, and the jobs it moves
+-- KEYS     1 namespace root; touches meta, quarantine, of each queue its record, sets and deadlines, and the jobs it moves with
+--          their unique keys
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
--- Returns  {now, when to look again ('' = nothing to wait for), {queue, id, claim number, field values …}, …}
--- Fails    a full store takes it: what runs gets finished, and frees memory. A foreign type in place of a queue's keys: that
---          queue is passed over. In place of a job: its entry is removed. What does not pass the gate stays where it is;
---          what is barred is set aside; what is past its deadline is archived.
+-- Returns  {now, when to look again ('' = nothing to wait for), names of queues whose keys hold something else,
+--          {queue, id, claim number, field values …}, …}
+-- Fails    a full store takes it: what runs gets finished, and frees memory. What is no count of claims, in meta: the call
+--          fails before anything is said of a job. A foreign type in place of a queue's keys: that queue is passed over, and
+--          named. In place of a job: its entry is removed. What does not pass the gate stays where it is; what is barred is set
+--          aside; what is past its deadline is archived.
 -- Repeat:  not harmless (the jobs of a lost answer run only after their leases)
 -- include: ending
 -- include: barred
 -- include: gate
--- include: due_jobs
+-- include: each_due
+-- include: claims
 
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
-local fields, answer, look_again, bytes, full = {unpack(MOVE_FIELDS)}, {now_text, ''}, nil, 0, false
-for at = 5 + queues, #ARGV do fields[#fields + 1] = ARGV[at] end
+local answer, unusable = {now_text, '', ''}, {}
 local settled = 0  -- entries that got no lease and are out of the way
-local last_claim
 local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
 
-local function wait_for(instant)
-  if instant and (not look_again or instant < look_again) then look_again = instant end
-end
-
--- Whether the answer still has room for it; the first may be of any size.
-local function fits(job)
-  local size = 0
-  for at = #MOVE_FIELDS + 1, #fields do size = size + #(job.values[at] or '') end
-  full = bytes > 0 and bytes + size > MAX_CALL_BYTES
-  if not full then bytes = bytes + size end
-  return not full
-end
-
--- A number that no claim of the namespace had before: a job's own counter would begin anew with an id that is used again.
-local function claim_number()
-  if not last_claim then last_claim = redis.call('HINCRBY', key_meta(), 'claims', capacity) - capacity end
-  last_claim = last_claim + 1
-  return digits(last_claim)
-end
-
-local function lease(job)
-  local number = claim_number()
-  if not move(job, 'running', now + ARGV[2], 'worker', ARGV[1], 'started_at_ms', now_text, 'claim', number) then
-    return false
-  end
-  local row = {job.queue, job.id, number}
-  for at = #MOVE_FIELDS + 1, #fields do row[#row + 1] = job.values[at] or '' end
-  answer[#answer + 1] = row
-  capacity = capacity - 1
-  return true
-end
-
 -- Whether a lease was given. What got none is settled, unless the answer is full or it cannot be moved.
 local function admit(queue, id)
-  local job = read_job(id, fields)
+  local job = read_job(id)
   if not job or job.state ~= 'available' or job.queue ~= queue then
     drop_entry(key_state(queue, 'available'), id)
     settled = settled + 1
@@ -65,8 +35,11 @@ local function admit(queue, id)
     if finish_as(job, 'archived', 'last_error', 'DeadlineExceeded') then settled = settled + 1 end
   elseif barred(job.fingerprint) then
     if set_aside(job) then settled = settled + 1 end
-  elseif fits(job) then
-    return lease(job)
+  else
+    local row = lease(job, ARGV[1], ARGV[2], ARGV, 5 + queues)
+    answer[#answer + 1] = row
+    if row then capacity = capacity - 1 end
+    return row ~= nil
   end
   return false
 end
@@ -81,31 +54,40 @@ local function admit_some(queue, waiting, room)
   return looked_at, taken
 end
 
+-- When to ask again for what got no lease; nil where nothing is left, or where others will say so.
+local function ask_again(gate, rest, window_full, short, progress)
+  if short then
+    -- Bytes were the limit, or what is out of the way now hid others. What cannot be moved is not asked for without a pause.
+    if rest > 0 or window_full then return progress and now or now + RETRY_MIN_MS end
+  elseif rest > 0 and capacity > 0 and gate.free > 0 then
+    -- As much as comes within LOOK_EVERY_MS, so that many workers that wait do not all ask for each token; but half a bucket
+    -- at most, so that none of it runs over meanwhile.
+    return now + refill_ms(gate, math.max(1, math.min(rest, gate.pace * LOOK_EVERY_MS, gate.burst / 2)))
+  end  -- where `max_concurrent` is the limit, whoever finishes one says so
+end
+
 local function admit_from(queue)
   local gate, available = read_gate(queue), key_state(queue, 'available')
-  if not gate or not usable(available) then return end
-  for _, state in ipairs({'scheduled', 'retryable'}) do wait_for(bring_back(queue, state, MAX_CALL_TICKS)) end
+  if not gate or not usable(available) or not usable(key_state(queue, 'running')) then
+    unusable[#unusable + 1] = queue
+    return
+  end
+  bring_back(queue, 'scheduled')
+  bring_back(queue, 'retryable')
   write_moves()
   if gate.paused or capacity < 1 then return end
   local room = math.min(capacity, gate.free, gate.whole_tokens)
   local window = math.max(room, 1) + LOOK_PAST
   local waiting = redis.call('ZRANGE', available, 0, window - 1)
+  if room > 0 and #waiting > 0 then take_numbers(capacity) end
   local before, looked_at, taken = settled, admit_some(queue, waiting, room)
   spend_tokens(gate, taken)
-  local rest = #waiting - looked_at
-  if taken < room then
-    -- Bytes were the limit, or what is out of the way now hid others. What cannot be moved is not asked for without a pause.
-    local progress = full or taken > 0 or settled > before
-    if rest > 0 or #waiting == window then wait_for(progress and now or now + RETRY_MIN_MS) end
-  elseif rest > 0 and capacity > 0 and gate.free > taken then
-    -- As much as comes within LOOK_EVERY_MS, so that many workers that wait do not all ask for each token; but half a bucket
-    -- at most, so that none of it runs over meanwhile.
-    wait_for(now + refill_ms(gate, math.max(1, math.min(rest, gate.pace * LOOK_EVERY_MS, gate.burst / 2))))
-  end  -- where `max_concurrent` is the limit, whoever finishes one says so
+  gate.free = gate.free - taken
+  expect(ask_again(gate, #waiting - looked_at, #waiting == window, taken < room, full or taken > 0 or settled > before))
 end
 
 for at = 5, 4 + queues do admit_from(ARGV[at]) end
 write_moves()
-if capacity < 1 and tonumber(ARGV[3]) > MAX_CALL_TICKS then wait_for(now) end
-if look_again then answer[2] = digits(look_again) end
+if capacity < 1 and tonumber(ARGV[3]) > MAX_CALL_TICKS then expect(now) end
+answer[2], answer[3] = due_next and digits(due_next) or '', table.concat(unusable, ' ')
 return answer

@@ -18,7 +18,7 @@ local kind = redis.call('HGET', key_job(job.id), 'kind') or ''
 
 local function workers()
   local of_queue, of_kind = 0, 0
-  for _, process in ipairs(live_processes()) do
+  for _, process in ipairs(live_workers()) do
     local about = redis.pcall('HMGET', key_process(process), 'queues', 'kinds')
     if not about.err and about[1] and string.find(about[1], '"' .. job.queue .. '"', 1, true) then
       of_queue = of_queue + 1

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- job_control: an operator's word on one job.
 --
--- KEYS     1 namespace root; touches the job, its unique key, quarantine, its queue's sets
+-- KEYS     1 namespace root; touches the job, its unique key, quarantine, its queue's sets and deadlines, queues
 -- ARGV     1 id, 2 'retry' (at once, with all its attempts; a finished one or one that waits), 'cancel' (one that is not
---          finished; the worker of a running one finds out when it renews its lease) or 'delete' (one that does not run)
+--          finished; a running one keeps its place until its worker has stopped it, or its lease ends) or 'delete' (one that
+--          does not run)
 -- Returns  {word, state}: the word is 'ok', or 'missing', 'running', 'finished', 'available', 'quarantined', 'late' (its
 --          deadline has passed), 'unique' (another job holds its unique key) or 'broken', and nothing was done
 -- Fails    a full store takes it. Types are checked before the first write.
@@ -29,13 +30,21 @@ local function retry()
   if held and not holder then hold_unique(job.unique_key, id, '') end
   if before == 'quarantined' then redis.pcall('ZREM', key_quarantined(job.fingerprint), id) end
   if job.deadline then redis.pcall('ZADD', key_deadlines(job.queue), digits(job.deadline), id) end
-  redis.call('HDEL', key_job(id), 'finished_at_ms')
+  -- The last claim has had its say: said again, since its answer was lost, it must not end what is to run anew.
+  redis.call('HDEL', key_job(id), 'finished_at_ms', 'cancel_requested', 'claim')
+  redis.pcall('ZADD', key_queues(), 0, job.queue)
   redis.call('PUBLISH', key_ready(), job.queue)
   return 'ok'
 end
 
 local function cancel()
   if FINAL[job.state] then return job.state == 'cancelled' and 'ok' or 'finished' end
+  if job.state == 'running' then
+    -- Its place and its keys are its own until it has stopped: another must not begin beside it.
+    redis.call('HSET', key_job(id), 'cancel_requested', '1')
+    redis.call('PUBLISH', key_ready(), 'cancel ' .. id)
+    return 'ok'
+  end
   if not finish_as(job, 'cancelled') then return 'broken' end
   redis.call('PUBLISH', key_ready(), job.queue)  -- a place may have become free
   return 'ok'

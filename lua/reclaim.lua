@@ -2,11 +2,10 @@
 -- reclaim: one bounded pass over some queues: jobs whose worker was not heard of again, whose time has come, whose deadline
 -- has passed, and finished ones that were kept for long enough; jobs of released fingerprints; processes that ended.
 --
--- KEYS     1 namespace root; touches duty, meta, processes, queues, quarantine, and of the queues it looks at the record, the
+-- KEYS     1 namespace root; touches duty, meta, processes, workers, queues, quarantine, and of the queues it looks at the record, the
 --          sets, and the jobs it moves or removes
--- ARGV     1 lease token, 2 name of the last queue looked at ('' = begin a pass), 3 longest time between two passes of a
---          reclaimer that the store answers, in ms, 4 crashes after which a fingerprint is quarantined, 5 most finished jobs
---          of a queue
+-- ARGV     1 lease token, 2 name of the last queue looked at ('' = begin a pass), 3 life of a lease in ms, 4 crashes
+--          after which a fingerprint is quarantined, 5 most finished jobs of a queue
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
 --          {now, 'ok', 'all', or 'more' to be looked at; last queue that was, next instant that something is due ('' = nothing),
 --          jobs that run, jobs moved, jobs removed, {job id, its new state, …} of those whose worker was not heard of again}
@@ -33,17 +32,17 @@ local function expire(job)
   if finish_as(job, 'archived', 'last_error', 'DeadlineExceeded') then moved = moved + 1 end
 end
 
-local judged, judged_from = leases_judged(ARGV[3])
+local judged_from = leases_judged_from(tonumber(ARGV[3]))
 
 local function look_at(queue)
   local before = budget
-  if judged then
+  if judged_from <= now then
     each_due(queue, 'running', key_state(queue, 'running'), function(job) crash(job, crash_limit) end)
   else
     expect(judged_from)
   end
-  each_due(queue, 'scheduled', key_state(queue, 'scheduled'), bring)
-  each_due(queue, 'retryable', key_state(queue, 'retryable'), bring)
+  bring_back(queue, 'scheduled', bring)
+  bring_back(queue, 'retryable', bring)
   each_due(queue, nil, key_deadlines(queue), expire)
   write_moves()
   if budget < before then redis.call('PUBLISH', key_ready(), queue) end
@@ -72,15 +71,16 @@ local function release_some()
   write_moves()
 end
 
-local function forget_processes()
-  if not usable(key_processes()) then return end
-  local gone = redis.call('ZRANGEBYSCORE', key_processes(), '-inf', now_text, 'LIMIT', 0, MAX_CALL_TICKS)
-  if #gone > 0 then redis.call('ZREM', key_processes(), unpack(gone)) end
+local function forget_processes(key)
+  if not usable(key) then return end
+  local gone = redis.call('ZRANGEBYSCORE', key, '-inf', now_text, 'LIMIT', 0, MAX_CALL_TICKS)
+  if #gone > 0 then redis.call('ZREM', key, unpack(gone)) end
 end
 
 if ARGV[2] == '' then
   release_some()
-  forget_processes()
+  forget_processes(key_processes())
+  forget_processes(key_workers())
 end
 local names = redis.call('ZRANGEBYLEX', key_queues(), ARGV[2] == '' and '-' or '(' .. ARGV[2], '+', 'LIMIT', 0, QUEUES)
 local last = ARGV[2]

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
 import pytest
 
-from tests.support.leaks import check_store
+from tests.support.leaks import PASSED, check_after
 from tests.support.servers import KINDS, PrivateServer, binary_of
 from tests.support.worlds import START_MS, World
 
-PASSED = pytest.StashKey[bool]()
 AVAILABLE = [kind for kind in KINDS if binary_of(kind)]
 
 if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
@@ -66,12 +65,6 @@ def pytest_runtest_makereport(
     if call.when == "call":
         item.stash[PASSED] = report.passed
     return report
-
-
-async def check_after(world: World, node: pytest.Item) -> None:
-    """Whatever a test that passed did, it left no key without an owner or a lifetime, and right counts."""
-    if node.stash.get(PASSED, False) and node.get_closest_marker("damages_store") is None:
-        await check_store(world)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headgate.errors import InvalidRequest
 from headgate.models.rules import check_range
 from headgate.settings import MAX_DURATION_MS, MAX_QUEUE_LIMIT
 
@@ -58,6 +59,8 @@ class QueueLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             if value is not None:
                 check_range(field, value, 0, MAX_QUEUE_LIMIT)
         if self.rate_limit is not None:
+            if not isinstance(self.rate_limit, RateLimit):
+                raise InvalidRequest("rate_limit must be a headgate.RateLimit", field="rate_limit")
             self.rate_limit.check()
 
 

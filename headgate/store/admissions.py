@@ -102,11 +102,11 @@ def _gate_blocker(found: _Found) -> Blocker | None:
         return Blocker.QUEUE_PAUSED
     if not found.workers:
         return Blocker.NO_WORKER
-    if found.free <= max(0, found.ahead):
+    if found.free < 1:
         return Blocker.CONCURRENCY
     if found.tokens_left < 1:
         return Blocker.RATE_LIMIT
-    return None
+    return Blocker.CONCURRENCY if found.free <= max(0, found.ahead) else None
 
 
 def _estimate(state: JobState, blocker: Blocker | None, found: _Found) -> int | None:

@@ -59,10 +59,24 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """What an admission gave: the claims, and in how many ms to look again; None when nothing is waited for."""
+    """What an admission gave.
+
+    Attributes:
+        claims: the jobs.
+        look_again_ms: in how many ms to ask again, a duration; None when nothing is waited for.
+        unusable: queues that were passed over, since a key of theirs holds something foreign.
+    """
 
     claims: list[Claim]
     look_again_ms: int | None
+    unusable: list[str] = []
+
+
+class Renewed(NamedTuple):
+    """Ids of the jobs that are another's by now, and of those that are to be stopped."""
+
+    lost: set[str]
+    cancelled: set[str]
 
 
 class Report(NamedTuple):
@@ -95,7 +109,7 @@ class Attempts:
         Raises:
             StoreUnavailable: the answer was lost; jobs it claimed run once their leases end.
         """
-        now, again, *rows = await self._scripts.call(
+        now, again, unusable, *rows = await self._scripts.call(
             "admit", worker, lease_ms, capacity, len(queues), *queues, *_FIELDS
         )
         claims = []
@@ -104,17 +118,28 @@ class Attempts:
                 claims.append(_claim(int(now), queue, job_id, number, values))
             except (TypeError, ValueError, msgspec.MsgspecError):
                 await self._set_aside(queue, job_id, number)
-        return Admitted(claims, max(0, int(again) - int(now)) if again else None)
+        return Admitted(claims, max(0, int(again) - int(now)) if again else None, unusable.split())
 
-    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> list[str]:
-        """Let the leases of these claims go on from now, 200 a call; the ids of those that are another's by now."""
-        lost = []
+    async def renew(self, claims: Sequence[Claim], lease_ms: int) -> Renewed:
+        """Let the leases of these claims go on from now, 200 a call."""
+        renewed = Renewed(set(), set())
         for start in range(0, len(claims), MAX_CALL_TICKS):
             some = claims[start : start + MAX_CALL_TICKS]
             args = [text for claim in some for text in (claim.queue, claim.id, claim.number)]
-            places = await self._scripts.call("renew_jobs", lease_ms, *args)
-            lost += [some[place - 1].id for place in places]
-        return lost
+            for places, ids in zip(await self._scripts.call("renew_jobs", lease_ms, *args), renewed, strict=True):
+                ids.update(some[place - 1].id for place in places)
+        return renewed
+
+    async def disown(self, worker: str, queues: Sequence[str], running: Sequence[str]) -> int:
+        """Hand back, uncounted, what the store gave this worker in an answer that was lost; how many jobs.
+
+        Args:
+            worker: whose.
+            queues: where to look: at the 1,000 of each whose leases end last.
+            running: ids of the jobs that it does run.
+        """
+        found: int = await self._scripts.call("disown", worker, len(queues), *queues, *running)
+        return found
 
     async def finish(self, reports: Sequence[Report]) -> list[str]:
         """Say what became of attempts, up to 200; one atomic call, each on its own.

@@ -15,12 +15,13 @@ from headgate.errors import (
     UniqueKeyHeld,
 )
 from headgate.models import FINAL_STATES, Admission, Job, JobPage, JobState
-from headgate.names import check_job_id, check_queue, check_schedule_id, shown
-from headgate.settings import MAX_EVENTS_PAGE, MAX_PAGE
+from headgate.names import check_job_id, check_queue, shown
+from headgate.settings import MAX_PAGE
 from headgate.store.admissions import admission_from
 from headgate.store.events import Events
 from headgate.store.paging import check_limit, read_cursor, write_cursor
 from headgate.store.records import JOB_FIELDS, job_from, jobs_from
+from headgate.store.schedule_jobs import ScheduleJobs
 from headgate.store.scripts import Scripts
 
 
@@ -29,7 +30,7 @@ class Jobs:
 
     def __init__(self, scripts: Scripts, events: Events) -> None:
         self._scripts = scripts
-        self._events = events
+        self._of_schedules = ScheduleJobs(scripts, events)
 
     async def get(self, job_id: str, *, include_payload: bool = False) -> Job:
         """One job; its payload only if asked for.
@@ -68,19 +69,8 @@ class Jobs:
         return JobPage(jobs=jobs_from(rows), next_cursor=following)
 
     async def list_of_schedule(self, schedule_id: str, *, limit: int = 50, cursor: str | None = None) -> JobPage:
-        """A page of the jobs that a schedule's ticks became, the latest first, as far as its history goes back.
-
-        The history has the newest 100 ticks. A job that was removed is missing, so a page may be shorter than `limit`.
-
-        Raises:
-            InvalidRequest: the id or the limit, 1 to 100, breaks its rule.
-            InvalidCursor: the cursor is not of this list.
-        """
-        check_limit(limit, MAX_EVENTS_PAGE)
-        page = await self._events.list(check_schedule_id(schedule_id), limit=limit, cursor=cursor)
-        ids = list(dict.fromkeys(event.job_id for event in page.events if event.job_id))
-        rows = await self._scripts.call("job_many", len(ids), *ids, *JOB_FIELDS) if ids else []
-        return JobPage(jobs=jobs_from(rows), next_cursor=page.next_cursor)
+        """A page of the jobs that a schedule's ticks became, the latest first; see `ScheduleJobs.list`."""
+        return await self._of_schedules.list(schedule_id, limit=limit, cursor=cursor)
 
     async def retry(self, job_id: str) -> Job:
         """Let a job run at once, with all its attempts again: a finished one, or one that waits for an instant. Atomic.
@@ -98,7 +88,8 @@ class Jobs:
     async def cancel(self, job_id: str) -> Job:
         """End a job that is not finished. Atomic; a repeat changes nothing.
 
-        The worker of a running one finds out when it renews the lease next, and stops it.
+        A running one stays `running` until its worker, which is told, has stopped it, or its lease ends; then it is
+        `cancelled`, or `completed` if its actor had returned.
 
         Raises:
             JobNotFound: there is none.

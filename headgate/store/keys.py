@@ -17,7 +17,7 @@ from typing import Final
 from headgate.names import check_namespace
 
 PATTERNS: Final = {
-    "meta": "meta",  # hash, record: schema version, created
+    "meta": "meta",  # hash, record: schema version, created, counters, what heartbeats note
     "schedule": "schedule:%s",  # hash, record: one schedule
     "schedules": "schedules",  # zset, record: every id, score 0
     "due": "due",  # zset, record: id -> when it is to be looked at
@@ -45,6 +45,7 @@ PATTERNS: Final = {
     "idem_jobs": "idem:jobs:%s",  # string, answer: idempotency key
     "process": "process:%s",  # hash, lease: a live process
     "processes": "processes",  # zset, record: process id -> until when it counts as alive
+    "workers": "workers",  # zset, record: the same of those that work
     "wake": "wake",  # channel: a schedule was written, or a duty given up
     "ready": "ready",  # channel: the name of a queue that has got a job
 }

@@ -138,10 +138,10 @@ class Leases:
         await self._scripts.call("probe")
 
 
-def check_lease(word: str) -> None:
+def check_lease(word: str, duty: str = "scheduler") -> None:
     """Raise `LeaseLost` if a script's first word says so."""
     if word == "lost":
-        raise LeaseLost("the lease of the scheduler duty belongs to another process now")
+        raise LeaseLost(f"the lease of the {duty} duty belongs to another process now")
 
 
 def _standing(state: str, epoch: str, left_ms: int) -> Standing:

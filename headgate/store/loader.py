@@ -41,6 +41,7 @@ _CONSTANTS: Final = {
     "MAX_CALL_BYTES": settings.MAX_CALL_BYTES,
     "ARCHIVE_RETENTION_MS": settings.ARCHIVE_RETENTION_MS,
     "REPEAT_MS": settings.REPEAT_MS,
+    "GRACE_EVERY_MS": settings.GRACE_EVERY_MS,
     "TICK_JOB_PREFIX": f"'{names.TICK_JOB_PREFIX}'",
 }
 

@@ -44,9 +44,11 @@ class Quarantine:
             InvalidRequest: the fingerprint or the note breaks its rule.
         """
         check_fingerprint(fingerprint)
+        if not isinstance(note, str):
+            raise InvalidRequest("note must be text", field="note")
         if len(note) > MAX_TEXT:
             raise InvalidRequest(f"note must be text of at most {MAX_TEXT} characters", field="note")
-        return bool(await self._scripts.call("quarantine_add", fingerprint, canonical(note, field="note"), "operator"))
+        return bool(await self._scripts.call("quarantine_add", fingerprint, canonical(note, field="note")))
 
     async def release(self, fingerprint: str) -> int:
         """Let a fingerprint be enqueued and run again, and put the jobs set aside for it back; how many.

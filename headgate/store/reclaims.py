@@ -40,22 +40,21 @@ class Reclaims:
         self._crash_limit = crash_limit
         self._max_finished = max_finished
 
-    async def some(self, token: str, after: str, *, longest_ms: int) -> Reclaimed:
+    async def some(self, token: str, after: str, *, lease_ms: int) -> Reclaimed:
         """Look at some queues after `after`, and do what is due there; one atomic call of at most 200 jobs.
 
         Args:
             token: of the reclaimer's lease.
             after: name of the last queue looked at; '' to begin.
-            longest_ms: longest time between two passes while the store answers. After more, it may have been the store
-                that was away and not the workers, and every lease is given that much longer.
+            lease_ms: life of a lease.
 
         Raises:
             LeaseLost: the lease is not this token's; nothing was done.
         """
         now, word, *rest = await self._scripts.call(
-            "reclaim", token, after, longest_ms, self._crash_limit, self._max_finished
+            "reclaim", token, after, lease_ms, self._crash_limit, self._max_finished
         )
-        check_lease(word)
+        check_lease(word, "reclaimer")
         whole, last, due_next, running, moved, removed, crashed = rest
         return Reclaimed(
             now_ms=int(now),

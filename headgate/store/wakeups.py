@@ -10,8 +10,7 @@ import anyio
 from redis.asyncio import Redis
 
 from headgate.connect import translated
-from headgate.errors import HeadgateError
-from headgate.log import log_event, where_raised
+from headgate.log import code_of, log_event
 from headgate.pacing import Backoff
 from headgate.store.keys import Keys
 
@@ -60,6 +59,6 @@ class Wakeups:
                     heed(what)
             except Exception as error:  # noqa: BLE001 - hints only: without them all goes on, a little later
                 if backoff.failures == 0:
-                    code = error.code if isinstance(error, HeadgateError) else where_raised(error)
+                    code = code_of(error)
                     log_event(logging.WARNING, "wakeups.failed", code=code)
                 await anyio.sleep(backoff.next_ms() / 1000)

@@ -5,7 +5,7 @@
 local function let_go(job, state)
   free_unique(job.unique_key, job.id)
   if job.deadline then redis.pcall('ZREM', key_deadlines(job.queue), job.id) end
-  if state == 'quarantined' then redis.pcall('ZREM', key_quarantined(job.fingerprint), job.id) end
+  if state == 'quarantined' then drop_entry(key_quarantined(job.fingerprint), job.id) end
 end
 
 -- Kept for `retention_ms` when completed, else for at least a week; and never shorter than a repeat of a lost enqueuing
@@ -23,5 +23,5 @@ local function past_deadline(job, instant) return job.deadline and job.deadline 
 local function remove_job(job)
   drop_entry(key_state(job.queue, job.state), job.id)
   let_go(job, job.state)
-  redis.call('DEL', key_job(job.id))
+  redis.call('UNLINK', key_job(job.id))
 end

@@ -13,7 +13,7 @@
 local FINAL = {completed = true, archived = true, cancelled = true, undecodable = true}
 local MOVE_FIELDS = {
   'queue', 'state', 'priority', 'available_at_ms', 'attempt', 'crash_attempt', 'max_attempts', 'retention_ms',
-  'deadline_ms', 'fingerprint', 'unique_key', 'claim',
+  'deadline_ms', 'fingerprint', 'unique_key', 'claim', 'cancel_requested',
 }
 local adding, removing, zset_usable = {}, {}, {}
 
@@ -24,16 +24,17 @@ local function sane(text)
   return number and math.abs(number) < 2 ^ 53 and number or nil
 end
 
--- The job of an id, with those fields and, behind them in `values`, those of `more`; nil where there is none, or the
--- key holds something else. A number that a record has lost counts as the smallest.
-local function read_job(id, more)
-  local values = redis.pcall('HMGET', key_job(id), unpack(more or MOVE_FIELDS))
+-- The job of an id, with those fields; nil where there is none, or the key holds something else. A number that a record has
+-- lost counts as the smallest.
+local function read_job(id)
+  local values = redis.pcall('HMGET', key_job(id), unpack(MOVE_FIELDS))
   if values.err or not values[1] or not values[2] then return nil end
   local function number(at) return sane(values[at]) or 0 end
   return {
-    id = id, values = values, queue = values[1], state = values[2], priority = number(3), available_at = number(4),
+    id = id, queue = values[1], state = values[2], priority = number(3), available_at = number(4),
     attempt = number(5), crashes = number(6), max_attempts = number(7), retention = number(8),
     deadline = sane(values[9]), fingerprint = values[10] or '', unique_key = values[11], claim = values[12] or '0',
+    cancelled = values[13] == '1',
   }
 end
 

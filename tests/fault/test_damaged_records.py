@@ -9,9 +9,10 @@ import pytest
 
 from headgate.errors import InvalidRequest, StoreError
 from headgate.jsontext import canonical
-from headgate.models import JobRequest
+from headgate.models import JobRequest, QueueLimits, RateLimit
 from headgate.settings import Settings
 from headgate.store.leases import Bid
+from tests.jobs.acts import LEASE, admit, enqueue, enqueue_many, finish, reclaim
 from tests.support.worlds import START_MS, World
 
 MINUTE = 60_000
@@ -250,3 +251,69 @@ async def test_a_list_that_ends_with_a_full_page_ends_there(moved: World) -> Non
 def test_sets_have_one_spelling() -> None:
     """msgspec makes lists of them; their order must not be that of hashes."""
     assert canonical({"b", "a", "d", "c"}) == '["a","b","c","d"]'
+
+
+# numbers that are none of ours, where jobs are looked for and tokens counted
+
+
+@pytest.mark.damages_store("scores of any kind")
+@pytest.mark.parametrize("state", ["scheduled", "available", "retryable", "running", "completed", "archived"])
+@pytest.mark.parametrize("score", ["inf", "-inf", "1e300", "1.5"])
+async def test_whatever_score_a_set_of_jobs_holds_workers_and_reclaimer_go_on(
+    moved: World, state: str, score: str
+) -> None:
+    """Every call is answered with numbers that its reader can take, and no other job is lost or held up."""
+    bad, good = await enqueue(moved), await enqueue(moved)
+    later = await enqueue(moved, delay_ms=1000)
+    await moved.client.zadd(moved.keys("state", "default", state), {"odd": score})
+    await moved.client.hset(moved.keys("job", bad), "state", state)
+    await moved.client.zrem(moved.keys("state", "default", "available"), bad)
+    await moved.client.zadd(moved.keys("state", "default", state), {bad: score})
+    seen = set()
+    for _ in range(4):
+        for claim in await admit(moved):
+            seen.add(claim.id)
+            assert await finish(moved, claim) == "completed"
+        await reclaim(moved)
+        await moved.advance(1000)
+        await moved.store.queues.get("default")
+        await moved.store.jobs.list("default", state)
+    assert {good, later} <= seen
+
+
+@pytest.mark.damages_store("limits that cannot be read")
+@pytest.mark.parametrize("field", ["tokens", "tokens_at_ms", "rate_limit", "rate_window_ms", "rate_burst"])
+@pytest.mark.parametrize("value", ["nan", "-nan", "inf", "-inf", "1e300", "-5", "abc", ""])
+async def test_whatever_number_a_bucket_holds_the_queue_is_answered_for_and_goes_on(
+    moved: World, field: str, value: str
+) -> None:
+    rate = RateLimit(limit=1, window_ms=1000, burst=2)
+    await moved.store.queues.set_limits("default", QueueLimits(rate_limit=rate))
+    ids = await enqueue_many(moved, 3)
+    await moved.client.hset(moved.keys("queue", "default"), field, value)
+    seen = []
+    for _ in range(6):
+        for claim in await admit(moved, 1):
+            seen.append(claim.id)
+            assert await finish(moved, claim) == "completed"
+        await moved.advance(1000)
+        with contextlib.suppress(StoreError):
+            await moved.store.jobs.admission(ids[2])
+        await reclaim(moved)
+    if not field.startswith("rate_"):  # a limit that cannot be read is an operator's to put right
+        assert sorted(seen) == sorted(ids)
+        held = float(await moved.client.hget(moved.keys("queue", "default"), "tokens"))
+        assert 0 <= held <= 2
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e300", "abc", ""])
+@pytest.mark.parametrize("field", ["beaten_at_ms", "leases_judged_from_ms"])
+async def test_whatever_is_known_of_heartbeats_leases_are_judged(moved: World, field: str, value: str) -> None:
+    job_id = await enqueue(moved)
+    await admit(moved)
+    for _ in range(4):
+        await moved.client.hset(moved.keys("meta"), field, value)
+        await moved.store.leases.heartbeat("p", [], {}, ttl_ms=LEASE)
+        await reclaim(moved)
+        await moved.advance(LEASE // 2)
+    assert (await moved.store.jobs.get(job_id)).crash_attempt == 1

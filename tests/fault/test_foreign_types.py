@@ -209,6 +209,6 @@ async def test_a_release_keeps_hold_of_what_cannot_go_back_yet(moved: World) -> 
     assert [(await store.jobs.get(it.job_id)).state for it in ids] == ["quarantined", "available"]
     await moved.client.delete(moved.keys("state", "bad", "available"))
     await moved.client.set(moved.keys("duty", "reclaimer"), "tok")
-    await store.reclaims.some("tok", "", longest_ms=5000)
+    await store.reclaims.some("tok", "", lease_ms=5000)
     assert [(await store.jobs.get(it.job_id)).state for it in ids] == ["available", "available"]
     await check_store(moved)

@@ -19,6 +19,7 @@ import pytest
 from redis.exceptions import RedisError
 
 from headgate.settings import Settings
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import World, running, wait_until
 
@@ -41,7 +42,7 @@ class Consumer:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._list = world.keys.root + "test-taken"
+        self.list = world.keys.root + "test-taken"
         self._seen = 0
 
     async def run(self) -> None:
@@ -49,8 +50,8 @@ class Consumer:
         while True:
             with suppress(RedisError):
                 available = world.keys("state", "default", "available")
-                await world.client.eval(TAKE, 3, available, world.keys("job", ""), self._list)
-                self._seen = await world.client.llen(self._list)
+                await world.client.eval(TAKE, 3, available, world.keys("job", ""), self.list)
+                self._seen = await world.client.llen(self.list)
             await anyio.sleep(0.005)
 
     async def took(self, count: int) -> None:
@@ -63,7 +64,7 @@ class Consumer:
         await wait_until(enough, seconds=20)
 
     async def taken(self, client: Any) -> Counter[str]:
-        return Counter(await client.lrange(self._list, 0, -1))
+        return Counter(await client.lrange(self.list, 0, -1))
 
 
 @asynccontextmanager
@@ -95,6 +96,8 @@ async def check_once_and_gapless(server: PrivateServer, consumer: Consumer) -> N
             ids = [event["event_id"] for event in await world.events(f"s{number}")]
             assert ids == list(range(ids[0], ids[0] - len(ids), -1))
             assert set(record["outcomes"]) == {"e"}
+        await world.client.delete(consumer.list)
+        await check_store(world)
 
 
 @asynccontextmanager

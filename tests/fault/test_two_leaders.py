@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from headgate.settings import Settings
 from tests.support.check import check_trail
+from tests.support.leaks import check_after
 from tests.support.process import SchedulerProcess
 from tests.support.servers import PrivateServer
 from tests.support.worlds import World, running, wait_until
@@ -22,12 +23,15 @@ Measured = Callable[[str], None]
 
 
 @pytest.fixture
-async def quick(server: PrivateServer) -> AsyncIterator[World]:
+async def quick(server: PrivateServer, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """A namespace on real time with a short lease, and a schedule every 100 ms that is to miss nothing."""
     world = World(server.url, f"t-{uuid.uuid4().hex[:12]}", settings=QUICK)
     await world.put("busy", "@every:100", on_missed="backfill", backfill_limit=1000)
-    yield world
-    await world.close()
+    try:
+        yield world
+        await check_after(world, request.node)
+    finally:
+        await world.close()
 
 
 @pytest.fixture
@@ -66,7 +70,6 @@ async def fired_more(world: World, count: int = 3) -> None:
 
 
 async def check_everything(world: World) -> None:
-    """Trim nothing away: runs here stay under the hundred events of the trail."""
     record = await world.record("busy")
     since = int(record["created_at_ms"])
     await check_trail(world, "busy", since_ms=since, until_ms=int(record["last_tick_ms"]))

@@ -17,6 +17,7 @@ from headgate.models import Job, JobRequest
 from headgate.process import running_process
 from headgate.reclaimer import Reclaimer
 from headgate.settings import Settings
+from tests.support.leaks import check_after, check_store
 from tests.support.servers import PrivateServer
 from tests.support.worker_process import WorkerProcess
 from tests.support.worlds import World, wait_until
@@ -27,14 +28,22 @@ Measured = Callable[[str], None]
 
 
 @pytest.fixture
-async def quick(server: PrivateServer) -> AsyncIterator[World]:
+async def quick(server: PrivateServer, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """A namespace on real time with a short lease, and a reclaimer that outlives all workers."""
     world = World(server.url, f"t-{uuid.uuid4().hex[:12]}", settings=QUICK)
     reclaiming = asyncio.create_task(reclaim(world))
-    yield world
-    reclaiming.cancel()
-    await asyncio.wait([reclaiming])
-    await world.close()
+    try:
+        yield world
+        await ended(reclaiming)
+        await check_after(world, request.node)
+    finally:
+        await ended(reclaiming)
+        await world.close()
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 async def reclaim(world: World) -> None:
@@ -68,8 +77,12 @@ async def reaches(world: World, job_id: str, state: str, *, worker: int | None =
         job = await world.store.jobs.get(job_id)
         return job.state == state and (worker is None or f"-{worker}-" in (job.worker or ""))
 
-    await wait_until(there)
+    await wait_until(there, seconds=25)  # many lives of a lease, for a machine that is busy
     return await world.store.jobs.get(job_id)
+
+
+async def claim_of(world: World, job_id: str) -> int:
+    return int(await world.client.hget(world.keys("job", job_id), "claim"))
 
 
 async def says(child: WorkerProcess, words: str) -> None:
@@ -87,7 +100,7 @@ async def test_after_kill_9_in_the_middle_of_a_job_it_runs_again_after_its_lease
     await says(first, f"begins {job_id}")
     first.signal(signal.SIGSTOP)  # it is in the middle for certain
     claimed = await reaches(quick, job_id, "running", worker=first.pid)
-    number = await quick.client.hget(quick.keys("job", job_id), "claim")
+    number = await claim_of(quick, job_id)
     second = start()
     first.signal(signal.SIGKILL)
     killed = time.monotonic()
@@ -100,7 +113,7 @@ async def test_after_kill_9_in_the_middle_of_a_job_it_runs_again_after_its_lease
     assert took <= QUICK.lease_ttl_ms / 1000 + 1
     assert (job.attempt, job.crash_attempt) == (0, 1)
     assert second.close().count(f"begins {job_id}") == 1
-    assert int(await quick.client.hget(quick.keys("job", job_id), "claim")) > int(number)
+    assert await claim_of(quick, job_id) > number
 
 
 async def test_a_worker_stopped_past_its_lease_is_refused_and_the_second_run_stands(quick: World, start: Start) -> None:
@@ -123,7 +136,7 @@ async def test_a_worker_stopped_past_its_lease_is_refused_and_the_second_run_sta
 
 async def test_a_handler_whose_job_is_anothers_by_now_is_cancelled(quick: World, start: Start) -> None:
     first = start()
-    job_id = await enqueue(quick, sleep_ms=5000)
+    job_id = await enqueue(quick, sleep_ms=30_000)  # it outlasts the test
     await says(first, f"begins {job_id}")
     first.signal(signal.SIGSTOP)
     second = start()
@@ -166,7 +179,7 @@ async def test_a_blocked_loop_that_takes_its_own_job_again_gives_the_older_run_u
     job = await quick.store.jobs.get(job_id)
     assert job.attempt == 0
     log = alone.close()
-    assert log.count(f"begins {job_id}") == 1 + job.crash_attempt
+    assert 1 <= log.count(f"begins {job_id}") <= 1 + job.crash_attempt, "what it had done may have counted, late"
     assert "Traceback" not in log
 
 
@@ -214,6 +227,7 @@ async def test_jobs_outlive_a_store_that_vanishes_for_longer_than_their_leases(o
                 assert job.attempt == 0
                 assert 1 <= ends[job_id] <= 1 + job.crash_attempt
             await reaches(world, await enqueue(world, sleep_ms=0), "completed")
+        await check_store(world)
     finally:
         own_server.signal(signal.SIGCONT)
         await world.close()
@@ -244,5 +258,6 @@ async def test_a_store_that_was_emptied_ends_nothing(own_server: PrivateServer) 
             with anyio.fail_after(10):
                 await cancelled.wait()
             await reaches(world, await enqueue(world, sleep_ms=0), "completed")
+        await check_store(world)
     finally:
         await world.close()

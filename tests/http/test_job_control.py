@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from headgate.store.attempts import Report
+from headgate.store.attempts import Claim, Report
 from tests.http.client import SECRET, Client, body_of, enqueue, job_url, problem_of
 from tests.support.worlds import START_MS, World
 
 IDS = ["{a}@b:c.d_e-f", "{}", "batch", "...", "j" * 255]
 
 
-async def run(world: World, *job_ids: str) -> None:
+async def run(world: World, *job_ids: str) -> list[Claim]:
     admitted = await world.store.attempts.admit("worker-1", ["default"], 10, 60_000)
     assert [claim.id for claim in admitted.claims] == list(job_ids)
+    return admitted.claims
 
 
 @pytest.mark.parametrize("job_id", IDS)
@@ -42,10 +43,14 @@ async def test_cancel_ends_a_job_and_retry_lets_it_run_again(api: Client, world:
 
 async def test_a_running_job_is_cancelled_but_neither_retried_nor_deleted(api: Client, world: World) -> None:
     await enqueue(api, "j")
-    await run(world, "j")
+    (claim,) = await run(world, "j")
     await problem_of(await api.post(job_url("j", "/retry")), 409, "job_state")
     await problem_of(await api.delete(job_url("j")), 409, "job_state")
-    assert (await body_of(await api.post(job_url("j", "/cancel"))))["state"] == "cancelled"
+    for _ in range(2):
+        assert (await body_of(await api.post(job_url("j", "/cancel"))))["state"] == "running", "until it has stopped"
+    await problem_of(await api.delete(job_url("j")), 409, "job_state")
+    assert await world.store.attempts.finish([Report(claim, "returned")]) == ["cancelled"]
+    assert (await body_of(await api.get(job_url("j"))))["state"] == "cancelled"
     assert (await api.delete(job_url("j"))).status == 204
 
 

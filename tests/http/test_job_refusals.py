@@ -65,7 +65,7 @@ REFUSALS = [
     *(bad_list(f"periodic_schedule_id=s&{more}", "periodic_schedule_id", "neither") for more in ("queue=q", "state=x")),
     *(bad_list(f"periodic_schedule_id={name}", "periodic_schedule_id", "schedule id") for name in ("", "a%20b", ".")),
     *(bad_list(f"queue=q&state=running&limit={limit}", "limit", "1 to 200") for limit in (0, 201, -1)),
-    *(bad_list(f"periodic_schedule_id=s&limit={limit}", "limit", "1 to 100") for limit in (0, 101)),
+    *(bad_list(f"periodic_schedule_id=s&limit={limit}", "limit", "1 to 200") for limit in (0, 201)),
     bad_list("queue=q&state=running&kind=k", "kind", "unknown"),
     bad_list("queue=q&queue=r&state=running", "queue", "twice"),
     *(

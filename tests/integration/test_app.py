@@ -21,6 +21,7 @@ from headgate.errors import Discard, IdempotencyKeyReused, InvalidRequest, Quara
 from headgate.models import Job, JobState
 from headgate.names import fingerprint
 from headgate.settings import Settings
+from tests.support.leaks import check_after
 from tests.support.servers import PrivateServer
 from tests.support.worlds import World, wait_until
 
@@ -30,11 +31,14 @@ Measured = Callable[[str], None]
 
 
 @pytest.fixture
-async def here(server: PrivateServer) -> AsyncIterator[World]:
+async def here(server: PrivateServer, request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """A namespace on real time with a short lease."""
     world = World(server.url, f"t-{uuid.uuid4().hex[:12]}", settings=QUICK)
-    yield world
-    await world.close()
+    try:
+        yield world
+        await check_after(world, request.node)
+    finally:
+        await world.close()
 
 
 @pytest.fixture

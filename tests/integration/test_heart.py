@@ -179,7 +179,7 @@ async def test_a_standby_is_there_when_the_lease_ends_not_a_heartbeat_later(worl
     assert time.monotonic() - began < 0.8, "a heartbeat comes each second"
 
 
-@pytest.mark.damages_store("a lease that others made")
+@pytest.mark.damages_store("a lease without an end")
 @pytest.mark.parametrize("foreign", [False, True], ids=["endless", "unusable"])
 async def test_a_lease_without_an_end_is_said_out_loud_and_costs_a_call_each_heartbeat(
     world: World, caplog: pytest.LogCaptureFixture, *, foreign: bool

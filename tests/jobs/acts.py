@@ -12,8 +12,7 @@ from headgate.store.reclaims import Reclaimed
 from tests.support.worlds import World
 
 LEASE: Final = 5_000
-PASS: Final = 5_000
-"""Longest time between two passes of the reclaimer."""
+"""Life of every lease: of a running job, of the reclaimer, of a process."""
 
 
 async def enqueue(world: World, **options: Any) -> str:
@@ -51,18 +50,22 @@ async def finish(world: World, claim: Claim, verdict: str = "completed", error: 
 async def reclaim(world: World) -> list[Reclaimed]:
     """One whole pass of the reclaimer."""
     await world.client.set(world.keys("duty", "reclaimer"), "tok")
-    answers = [await world.store.reclaims.some("tok", "", longest_ms=PASS)]
+    answers = [await world.store.reclaims.some("tok", "", lease_ms=LEASE)]
     while not answers[-1].all:
-        answers.append(await world.store.reclaims.some("tok", answers[-1].last, longest_ms=PASS))
+        answers.append(await world.store.reclaims.some("tok", answers[-1].last, lease_ms=LEASE))
         assert len(answers) < 1000, "the pass does not come to an end"
     return answers
 
 
 async def lose_workers(world: World) -> None:
-    """All leases end unrenewed while a reclaimer looks on."""
-    await reclaim(world)  # a reclaimer that begins gives every lease that much longer
-    await world.advance(max(LEASE, PASS))
+    """All leases end unrenewed, and a reclaimer comes by."""
+    await world.advance(LEASE)
     await reclaim(world)
+
+
+async def beat(world: World, process_id: str = "p") -> None:
+    """A heartbeat of a process that has no duty and works on nothing."""
+    await world.store.leases.heartbeat(process_id, [], {}, ttl_ms=LEASE)
 
 
 async def state_of(world: World, job_id: str) -> str:

@@ -77,12 +77,12 @@ async def release(world: World, job_id: str) -> None:
     await world.store.quarantine.release(await fingerprint_of(world, job_id))
 
 
-async def unbar(world: World, job_id: str) -> None:
-    """As between two steps of a release: not barred any more, and the job still set aside."""
-    content = await fingerprint_of(world, job_id)
-    await world.client.zadd(world.keys("releasing"), {content: START_MS})
-    await world.client.hdel(world.keys("quarantine"), content)
-    await world.client.zrem(world.keys("barred"), content)
+async def release_begun(world: World, job_id: str) -> None:
+    """A release that does not get to its end: something foreign keeps the job from coming back for a while."""
+    available = world.keys("state", "default", "available")
+    await world.client.set(available, "foreign")
+    await release(world, job_id)
+    await world.client.delete(available)
 
 
 async def nothing(world: World, job_id: str) -> None:
@@ -159,6 +159,8 @@ ARROWS: list[Arrow] = [
     ("available", "the gate finds its content barred", "quarantined", both(bar, gate), {}),
     ("available", "the gate finds its deadline passed", "archived", after(DEADLINE, gate), LIMIT),
     ("available", "its deadline passes", "archived", PAST, LIMIT),
+    ("available", "its lost worker says that its actor returned", "completed",
+     both(gate, lease_ends, reports("completed")), {}),
     ("available", "an operator cancels it", "cancelled", operator("cancel"), {}),
     ("available", "an operator deletes it", "", operator("delete"), {}),
     ("running", "its actor returns", "completed", reports("completed"), {}),
@@ -173,7 +175,13 @@ ARROWS: list[Arrow] = [
     ("running", "its lease ends", "available", lease_ends, {}),
     ("running", "its lease ends for the third time", "quarantined", CRASHES, {}),
     ("running", "its lease ends past its deadline", "archived", after(DEADLINE, lease_ends), LIMIT),
-    ("running", "an operator cancels it", "cancelled", operator("cancel"), {}),
+    ("running", "an operator cancels it; its worker stops it", "cancelled",
+     both(operator("cancel"), reports("returned")), {}),
+    ("running", "an operator cancels it; its actor fails", "cancelled",
+     both(operator("cancel"), reports("failed")), {}),
+    ("running", "an operator cancels it; its lease ends", "cancelled", both(operator("cancel"), lease_ends), {}),
+    ("running", "an operator cancels it; its actor returns", "completed",
+     both(operator("cancel"), reports("completed")), {}),
     ("retryable", "its instant comes; the gate finds it", "available", after(LATER, paused_gate), {}),
     ("retryable", "its instant comes; the reclaimer finds it", "available", after(LATER, a_pass), {}),
     ("retryable", "its deadline passes", "archived", PAST, LIMIT),
@@ -184,7 +192,9 @@ ARROWS: list[Arrow] = [
     ("quarantined", "its content is released before its instant", "scheduled", both(earlier_clock, release), {}),
     ("quarantined", "its deadline passes", "archived", PAST, LIMIT),
     ("quarantined", "an operator retries it while its content is being released", "available",
-     both(unbar, operator("retry")), {}),
+     both(release_begun, operator("retry")), {}),
+    ("quarantined", "its lost worker says that its actor returned", "completed",
+     both(release, gate, CRASHES, reports("completed")), {}),
     ("quarantined", "an operator cancels it", "cancelled", operator("cancel"), {}),
     ("quarantined", "an operator deletes it", "", operator("delete"), {}),
     *((str(state), "an operator retries it", "available", operator("retry"), {}) for state in FINAL_STATES),

@@ -18,7 +18,9 @@ from headgate.errors import (
 
 FINAL = ("completed", "cancelled", "undecodable", "archived")
 UNFINISHED = ("scheduled", "available", "running", "retryable")
-MINUTE, WEEK, SOONEST = 60_000, 7 * 86_400_000, 10_000
+TOLD = (*FINAL, "retryable")
+"""States that a worker is told, should it report twice."""
+MINUTE, WEEK, SOONEST = 60_000, 7 * 86_400_000, 60_000
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Job:
     attempt: int = 0
     crashes: int = 0
     claim: int = 0
+    to_stop: bool = False
 
     def alive(self) -> bool:
         return self.state in UNFINISHED or self.state == "quarantined"
@@ -57,7 +60,7 @@ class Model:
     paused: set[str] = field(default_factory=set)
     max_concurrent: dict[str, int | None] = field(default_factory=dict)
     max_unfinished: dict[str, int | None] = field(default_factory=dict)
-    last_pass: int = 0
+    beaten: int | None = None
     judged_from: int = 0
     taken: set[tuple[str, str]] = field(default_factory=set)
 
@@ -121,6 +124,7 @@ class Model:
     # run
 
     def admit(self, queue: str, capacity: int, lease: int) -> list[str]:
+        """Who runs next; the numbers of their claims are the store's to choose."""
         self._bring_back(queue)
         most = self.max_concurrent.get(queue)
         room = capacity if most is None else min(capacity, most - len(self.within(queue, "running")))
@@ -133,16 +137,20 @@ class Model:
             elif job.content in self.barred:
                 self._put(job, "quarantined", self.now)
             else:
-                job.claim += 1
                 self._put(job, "running", self.now + lease)
                 given.append(job.id)
         return given
 
     def finish(self, job_id: str, claim: int, verdict: str, wait: int) -> str:
         job = self.jobs.get(job_id)
-        if job is None or job.state != "running" or job.claim != claim:
+        if job is None or job.claim != claim:
             return "lost"
-        if verdict in ("completed", "cancelled", "undecodable"):
+        late = job.state in ("available", "quarantined") and verdict == "completed"
+        if job.state != "running" and not late:
+            return job.state if job.state in TOLD else "lost"
+        if job.to_stop and verdict != "completed":
+            self._end(job, "cancelled")
+        elif verdict in ("completed", "cancelled", "undecodable"):
             self._end(job, verdict)
         elif verdict == "returned" and not wait and not job.late(self.now):
             self._make_available(job)
@@ -157,10 +165,14 @@ class Model:
 
     # see to
 
-    def reclaim(self, longest: int) -> None:
-        if self.now - self.last_pass > longest:
-            self.judged_from = self.now + longest
-        self.last_pass = self.now
+    def beat(self, lease: int) -> None:
+        """Any process is heard; after a silence of all, leases get a lease longer, at most once a minute."""
+        silent = self.beaten is not None and self.now - self.beaten > lease
+        if silent and self.now - self.judged_from > MINUTE:
+            self.judged_from = self.now + lease
+        self.beaten = self.now
+
+    def reclaim(self) -> None:
         for queue in {job.queue for job in self.jobs.values()}:
             if self.judged_from <= self.now:
                 for job in self.within(queue, "running"):
@@ -174,11 +186,13 @@ class Model:
 
     def _crash(self, job: Job) -> None:
         job.crashes += 1
-        if job.late(self.now):
-            self._end(job, "archived")
+        if job.to_stop:
+            self._end(job, "cancelled")
         elif job.crashes >= self.crash_limit:
             self._put(job, "quarantined", self.now)
             self.barred.add(job.content)
+        elif job.late(self.now):
+            self._end(job, "archived")
         else:
             self._make_available(job)
 
@@ -206,20 +220,25 @@ class Model:
             return Quarantined
         if job.late(self.now):
             return JobStateConflict
-        holder = self.holder(job.unique)
+        held = job.unique if job.unique_ms is None else None  # a window is over when it is over
+        holder = self.holder(held)
         if holder not in (None, job.id):
             return UniqueKeyHeld
-        job.attempt = job.crashes = 0
+        job.attempt = job.crashes = job.claim = 0
+        job.to_stop = False
         job.run_at = self.now
         self._make_available(job)
-        if job.unique and not holder:
-            self.held[job.unique] = (job.id, None)
+        if held and not holder:
+            self.held[held] = (job.id, None)
         return None
 
     def _cancel(self, job: Job) -> type[HeadgateError] | None:
         if job.state in FINAL:
             return None if job.state == "cancelled" else JobStateConflict
-        self._end(job, "cancelled")
+        if job.state == "running":
+            job.to_stop = True
+        else:
+            self._end(job, "cancelled")
         return None
 
     def _delete(self, job: Job) -> type[HeadgateError] | None:

@@ -9,19 +9,16 @@ import pytest
 
 from headgate.errors import InvalidRequest, JobNotFound
 from headgate.models import Admission, QueueLimits, RateLimit
-from tests.jobs.acts import admit, admit_one, enqueue, enqueue_many, finish
+from tests.jobs.acts import admit, admit_one, beat, enqueue, enqueue_many, finish
 from tests.support.worlds import START_MS, World
 
 MINUTE = 60_000
 
 
 async def work_on(world: World, name: str, queues: list[str], kinds: list[str], *, alive_ms: int = 10_000_000) -> None:
-    """A process as its heartbeats show it."""
-    about = {"queues": json.dumps(queues), "kinds": json.dumps(kinds), "concurrency": 1, "running": 0}
-    await world.client.hset(world.keys("process", name), mapping=about)
-    await world.client.pexpire(world.keys("process", name), alive_ms)
-    now = int(await world.client.get(world.keys.root + "test-clock"))
-    await world.client.zadd(world.keys("processes"), {name: now + alive_ms})
+    """A worker is heard, and counts as alive for so long."""
+    about = {"queues": json.dumps(queues), "kinds": json.dumps(kinds), "concurrency": "1", "running": "0"}
+    await world.store.leases.heartbeat(name, [], about, ttl_ms=alive_ms // 2)
 
 
 async def worked_on(world: World, **limits: Any) -> None:
@@ -192,6 +189,12 @@ async def test_a_process_that_was_not_seen_for_too_long_is_none(moved: World) ->
     assert (await why(moved, job_id))[0] is None
     await moved.advance(2)
     assert await why(moved, job_id) == ("no_worker", None)
+
+
+async def test_a_process_that_works_on_nothing_is_none(moved: World) -> None:
+    await beat(moved, "scheduler")
+    answer = await moved.store.jobs.admission(await enqueue(moved))
+    assert (answer.workers_of_queue, answer.workers, answer.blocked_by) == (0, 0, "no_worker")
 
 
 async def test_a_job_of_an_unknown_kind_waits_visibly_and_is_not_lost(moved: World) -> None:

@@ -17,7 +17,7 @@ from headgate.models import JobRequest, JobState, QueueLimits
 from headgate.names import fingerprint
 from headgate.settings import Settings
 from headgate.store.attempts import Claim
-from tests.jobs.acts import LEASE, PASS, admit, finish, reclaim
+from tests.jobs.acts import LEASE, admit, beat, finish, reclaim
 from tests.jobs.arrows import ARROWS
 from tests.jobs.model import UNFINISHED, Job, Model
 from tests.support.leaks import check_store
@@ -27,7 +27,7 @@ from tests.support.worlds import START_MS, World
 QUEUES = ("a", "b")
 CONTENTS = (0, 1, 2)
 FINGERPRINTS = [fingerprint("k", str(content)) for content in CONTENTS]
-VERDICTS = ("completed", "failed", "failed", "returned", "cancelled", "undecodable")
+VERDICTS = ("completed", "failed", "failed", "failed", "returned", "cancelled", "undecodable")
 LIMITS = {"max_finished": 6}
 DAY = 86_400_000
 
@@ -39,14 +39,16 @@ def any_step(chance: random.Random) -> Step:
     queue, place = pick(QUEUES), chance.randrange(30)
     limit = [None, None, None, 0, 2, 4, 8, 8]
     steps: list[tuple[int, Step]] = [
-        (6, ("enqueue", [any_request(chance) for _ in range(pick([1, 1, 1, 2, 4]))])),
-        (6, ("admit", queue, chance.randrange(5))),
-        (6, ("finish", place, pick(VERDICTS), pick([0, 2_000, 70_000]))),
+        (8, ("enqueue", [any_request(chance) for _ in range(pick([1, 1, 1, 2, 4]))])),
+        (9, ("admit", queue, chance.randrange(5))),
+        (9, ("finish", place, pick(VERDICTS), pick([0, 70_000, 70_000]))),
         (1, ("crash",)),
+        (1, ("wear_out", queue)),
+        (1, ("beat",)),
         (2, ("reclaim",)),
-        (6, ("control", place, pick(["retry", "retry", "cancel", "delete"]))),
+        (9, ("control", place, pick(["retry", "retry", "cancel", "delete"]))),
         (1, ("bar", pick(CONTENTS))),
-        (3, ("release", pick(CONTENTS))),
+        (8, ("release", pick(CONTENTS))),
         (1, ("pause", queue, pick([True, False, False]))),
         (1, ("limit", queue, pick(limit), pick(limit))),
         (4, ("advance", pick([1, 1_000, LEASE, LEASE, 30_000, 30_000, 600_000]))),
@@ -66,7 +68,7 @@ def any_request(chance: random.Random) -> dict[str, Any]:
         "unique": pick([None, None, "u", "v"]),
         "unique_ms": pick([None, None, 600_000]),
         "priority": pick([0, 0, 1, -1]),
-        "max_attempts": pick([1, 2, 5]),
+        "max_attempts": pick([1, 2, 5, 5]),
         "retention": pick([0, 40_000, DAY, 30 * DAY]),
     }
 
@@ -80,6 +82,7 @@ class Life:
         self.claims: list[Claim] = []
         self.ids: list[str] = []  # of the newest jobs, the newest first
         self._numbers = count()
+        self._last_claim = 0
 
     async def enqueue(self, wanted: list[dict[str, Any]]) -> None:
         batch = list({job.id: job for job in map(self._job, wanted)}.values())
@@ -110,26 +113,35 @@ class Life:
         expected = self.model.admit(queue, capacity, LEASE)
         claims = await admit(self.world, capacity, queue)
         assert [claim.id for claim in claims] == expected
+        for claim in claims:
+            assert int(claim.number) > self._last_claim, "a claim's number that may have been given before"
+            self._last_claim = self.model.jobs[claim.id].claim = int(claim.number)
         most = self.model.max_concurrent.get(queue)
         assert most is None or running + len(claims) <= max(most, running)
-        self.claims += claims
+        self.claims = (self.claims + claims)[-8:]
 
     async def finish(self, place: int, verdict: str, wait: int) -> None:
         if self.claims:
             claim = self.claims.pop(place % len(self.claims))
             wait = wait if verdict in ("failed", "returned") else 0
-            job = self.model.jobs.get(claim.id)
-            before = job.state if job else ""
             expected = self.model.finish(claim.id, int(claim.number), verdict, wait)
-            assert await finish(self.world, claim, verdict, "Oops", wait) in (expected, before)
+            assert await finish(self.world, claim, verdict, "Oops", wait) == expected
 
     async def crash(self) -> None:
-        await self.reclaim()
-        await self.advance(max(LEASE, PASS))
+        await self.advance(LEASE)
         await self.reclaim()
 
+    async def wear_out(self, queue: str) -> None:
+        for _ in range(self.model.crash_limit):
+            await self.admit(queue, 1)
+            await self.crash()
+
+    async def beat(self) -> None:
+        self.model.beat(LEASE)
+        await beat(self.world)
+
     async def reclaim(self) -> None:
-        self.model.reclaim(PASS)
+        self.model.reclaim()
         await reclaim(self.world)
 
     async def control(self, place: int, word: str) -> None:
@@ -163,7 +175,8 @@ class Life:
         jobs, keys, found = self.model.jobs, self.world.keys, await self._everything()
         told = {job_id: _told(found.get(keys("job", job_id), {})) for job_id in jobs}
         assert told == {
-            job.id: (job.state, job.queue, job.run_at, job.attempt, job.crashes, job.claim) for job in jobs.values()
+            job.id: (job.state, job.queue, job.to_stop, job.run_at, job.attempt, job.crashes, job.claim)
+            for job in jobs.values()
         }
         for key, (job_id, until) in self.model.held.items():
             assert found[keys("unique", key)] == (job_id if until is None else f"{job_id} {until}")
@@ -171,7 +184,8 @@ class Life:
         for queue in QUEUES:
             owned |= await self._check_queue(queue, found)
         owned |= self._check_quarantine(found)
-        owned |= {keys("duty", "reclaimer"), keys.root + "test-clock", *map(keys, ("meta", "queues", "barred"))}
+        owned |= {keys("duty", "reclaimer"), keys("process", "p"), keys.root + "test-clock"}
+        owned |= set(map(keys, ("meta", "queues", "barred", "processes")))
         assert found.keys() - owned == set(), "a key without an owner"
 
     async def _everything(self) -> dict[str, Any]:
@@ -181,7 +195,9 @@ class Life:
         async with client.pipeline(transaction=False) as pipe:
             for name in names:
                 family = name.removeprefix(keys.root).split(":")[0]
-                if family in ("job", "quarantine", "meta") or name in {keys("queue", queue) for queue in QUEUES}:
+                if family in ("job", "quarantine", "meta", "process") or name in {
+                    keys("queue", queue) for queue in QUEUES
+                }:
                     pipe.hgetall(name)
                 elif family in ("unique", "duty", "test-clock"):
                     pipe.get(name)
@@ -235,7 +251,8 @@ def _request(job: Job) -> JobRequest:
 
 def _told(record: dict[str, str]) -> tuple[object, ...]:
     numbers = ("available_at_ms", "attempt", "crash_attempt", "claim")
-    return (record.get("state"), record.get("queue"), *(int(record.get(name, 0)) for name in numbers))
+    to_stop = record.get("cancel_requested") == "1"
+    return (record.get("state"), record.get("queue"), to_stop, *(int(record.get(name, 0)) for name in numbers))
 
 
 async def _expect(error: type[HeadgateError] | None, call: Any) -> None:

@@ -139,6 +139,29 @@ async def test_a_clock_that_goes_back_neither_fills_nor_empties_a_bucket(moved: 
     assert (await look_again(moved, 5))[0] == 1
 
 
+@pytest.mark.parametrize("how", ["returned", "disowned"])
+async def test_a_job_that_nobody_ran_gives_its_token_back(moved: World, how: str) -> None:
+    await limit(moved, rate_limit=RateLimit(limit=1, window_ms=MINUTE, burst=2))
+    await enqueue_many(moved, 5)
+    claims = await admit(moved)
+    assert (len(claims), await look_again(moved, 5)) == (2, (0, MINUTE))
+    if how == "returned":
+        for claim in claims:
+            assert await finish(moved, claim, "returned") == "available"
+    else:
+        assert await moved.store.attempts.disown("w", ["default"], []) == 2
+    assert await look_again(moved, 5) == (2, MINUTE), "and never more than it holds"
+    assert await admit(moved) == []
+
+
+async def test_a_bucket_never_holds_more_than_its_size_whoever_writes_into_it(moved: World) -> None:
+    await limit(moved, rate_limit=RateLimit(limit=1, window_ms=MINUTE, burst=2))
+    await enqueue_many(moved, 9)
+    for foreign, expected in (("1e300", 2), ("-1e300", 0), ("no number", 2), ("inf", 2)):
+        await moved.client.hset(moved.keys("queue", "default"), mapping={"tokens": foreign})
+        assert (await look_again(moved, 9))[0] == expected, foreign
+
+
 async def test_rates_that_do_not_divide_lose_nothing_to_rounding(moved: World) -> None:
     await limit(moved, rate_limit=RateLimit(limit=3, window_ms=1000, burst=2))
     await enqueue_many(moved, 400)
@@ -171,11 +194,36 @@ async def test_what_cannot_be_moved_is_not_asked_for_without_a_pause(moved: Worl
     await enqueue_many(moved, 60, payload="bad")
     content = fingerprint("test", '"bad"')
     await moved.store.quarantine.add(content)
-    await moved.client.set(moved.keys("quarantined", content), "foreign")
+    await moved.client.set(moved.keys("state", "default", "quarantined"), "foreign")
     for _ in range(3):
         assert await look_again(moved, 5) == (0, 1000)
-    await moved.client.delete(moved.keys("quarantined", content))
+    await moved.client.delete(moved.keys("state", "default", "quarantined"))
     assert await look_again(moved, 5) == (0, 0)
+
+
+@pytest.mark.damages_store("a foreign type in place of what is set aside for a content")
+async def test_what_is_barred_hides_nobody_whatever_is_in_place_of_the_set_of_its_content(moved: World) -> None:
+    barred = await enqueue_many(moved, 60, payload="bad")
+    content = fingerprint("test", '"bad"')
+    await moved.store.quarantine.add(content)
+    await moved.client.set(moved.keys("quarantined", content), "foreign")
+    await moved.advance(1)
+    good = await enqueue(moved)
+    assert await look_again(moved, 1) == (0, 0)
+    assert (await admit_one(moved)).id == good
+    assert {(await moved.store.jobs.get(job_id)).state for job_id in barred} == {"quarantined"}
+
+
+@pytest.mark.damages_store("a foreign type in place of a queue")
+async def test_a_queue_whose_keys_hold_something_else_is_passed_over_and_named(moved: World) -> None:
+    for queue in ("limits", "waits", "runs", "good"):
+        await enqueue(moved, queue=queue)
+    await moved.client.set(moved.keys("queue", "limits"), "foreign")
+    await moved.client.set(moved.keys("state", "waits", "available"), "foreign")
+    await moved.client.set(moved.keys("state", "runs", "running"), "foreign")
+    answer = await moved.store.attempts.admit("w", ["limits", "waits", "runs", "good"], 10, LEASE)
+    assert answer.unusable == ["limits", "waits", "runs"]
+    assert [claim.queue for claim in answer.claims] == ["good"]
 
 
 # how much at once

@@ -20,6 +20,7 @@ from tests.jobs.acts import (
     happened,
     lose_workers,
     names_of_keys,
+    reclaim,
     request,
     state_of,
     states_of,
@@ -49,6 +50,25 @@ async def test_the_third_lost_worker_quarantines_the_content_of_the_job(moved: W
     assert await entries(moved) == [
         Quarantine(fingerprint=BAD, since_ms=now, why="crash_limit", note=None, job_id=killer, set_aside=1)
     ]
+
+
+@pytest.mark.parametrize("renewals", [0, 1])
+async def test_a_job_that_reaches_the_limit_past_its_deadline_is_archived_and_its_content_barred(
+    moved: World, renewals: int
+) -> None:
+    """What kills workers is to be known, though this job is not worth running any more."""
+    job_id = await enqueue(moved, payload="bad", deadline_ms=START_MS + 3 * LEASE)
+    for _ in range(2):
+        await admit_one(moved)
+        await lose_workers(moved)
+    claim = await admit_one(moved)
+    for _ in range(renewals):  # then a pass finds that the deadline has come, and the job still runs
+        await moved.advance(LEASE)
+        await moved.store.attempts.renew([claim], LEASE)
+        await reclaim(moved)
+    await lose_workers(moved)
+    assert await state_of(moved, job_id) == "archived"
+    assert [(entry.why, entry.job_id) for entry in await entries(moved)] == [("crash_limit", job_id)]
 
 
 async def test_crashes_of_several_jobs_are_not_added_up(moved: World) -> None:

@@ -1,4 +1,4 @@
-"""Unique keys, chosen ids, deadlines and batches: what enqueuing takes, what it finds, and what it refuses."""
+"""Unique keys, chosen ids and deadlines: what enqueuing takes, what it finds, and what it refuses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from headgate.errors import HeadgateError, IdConflict, IdempotencyKeyReused, InvalidRequest, TooLarge, UniqueKeyHeld
+from headgate.errors import IdConflict, IdempotencyKeyReused, InvalidRequest, UniqueKeyHeld
 from headgate.models import Enqueued
-from headgate.settings import MAX_BATCH_BYTES
 from tests.jobs.acts import (
+    LEASE,
     admit,
     admit_one,
     counts,
@@ -126,6 +126,20 @@ async def test_retrying_a_job_within_its_window_is_no_duplicate_of_itself(moved:
     assert await state_of(moved, job_id) == "available"
 
 
+async def test_a_job_that_is_retried_after_its_window_takes_no_key(moved: World) -> None:
+    first = await enqueue(moved, unique_key="u", unique_ms=DAY)
+    await moved.store.jobs.cancel(first)
+    await moved.advance(DAY)
+    await moved.store.jobs.retry(first)
+    second = await ask(moved, unique_key="u")
+    assert not second.duplicate, "the window was over"
+    await moved.store.jobs.cancel(first)
+    await moved.store.jobs.retry(first)
+    assert await state_of(moved, first) == "available", "nor does it need the key that another has by now"
+    await moved.store.jobs.cancel(first)
+    assert await ask(moved, unique_key="u") == Enqueued(job_id=second.job_id, duplicate=True)
+
+
 # chosen ids
 
 
@@ -152,6 +166,25 @@ async def test_an_id_is_free_again_once_its_job_was_removed(moved: World) -> Non
     await enqueue(moved, id="mine", payload=1)
     await moved.store.jobs.delete("mine")
     assert not (await ask(moved, id="mine", payload=2)).replayed
+
+
+async def test_a_worker_whose_job_was_removed_has_no_say_in_another_of_the_same_id(moved: World) -> None:
+    await enqueue(moved, id="mine")
+    stale = await admit_one(moved)
+    await lose_workers(moved)
+    await moved.store.jobs.delete("mine")
+    await enqueue(moved, id="mine")
+    fresh = await admit_one(moved)
+    record = await moved.client.hgetall(moved.keys("job", "mine"))
+    lease = await moved.client.zscore(moved.keys("state", "default", "running"), "mine")
+    await moved.advance(1)
+    for verdict in ("completed", "failed", "undecodable", "cancelled", "returned"):
+        assert await finish(moved, stale, verdict) == "lost"
+    assert await moved.store.attempts.renew([stale], LEASE) == ({"mine"}, set())
+    assert await moved.client.hgetall(moved.keys("job", "mine")) == record
+    assert await moved.client.zscore(moved.keys("state", "default", "running"), "mine") == lease
+    assert await finish(moved, fresh) == "completed"
+    assert await finish(moved, stale) == "lost", "nor is it told of the other's end"
 
 
 # idempotency keys
@@ -203,69 +236,3 @@ async def test_a_delay_and_an_instant_say_the_same(moved: World) -> None:
     for job_id in jobs:
         job = await moved.store.jobs.get(job_id)
         assert (job.state, job.available_at_ms) == ("scheduled", START_MS + 5000)
-
-
-# batches
-
-
-async def test_a_batch_answers_for_each_job_in_its_place(moved: World) -> None:
-    holder = await enqueue(moved, unique_key="held")
-    await enqueue(moved, id="mine", payload=1)
-    answers = await moved.store.producer.enqueue_many(
-        [
-            request(id="new"),
-            request(unique_key="held"),
-            request(id="mine", payload=1),
-            request(id="first", unique_key="fresh"),
-            request(id="second", unique_key="fresh"),
-        ]
-    )
-    assert answers == [
-        Enqueued(job_id="new"),
-        Enqueued(job_id=holder, duplicate=True),
-        Enqueued(job_id="mine", replayed=True),
-        Enqueued(job_id="first"),
-        Enqueued(job_id="first", duplicate=True),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("bad", "error", "field"),
-    [
-        ({"id": "mine", "payload": 2}, IdConflict, "jobs[2].id"),
-        ({"deadline_ms": 1}, InvalidRequest, "jobs[2].deadline_ms"),
-        ({"priority": 101}, InvalidRequest, "jobs[2].priority"),
-        ({"id": "sched-a-1"}, InvalidRequest, "jobs[2].id"),
-        ({"id": "other"}, InvalidRequest, "jobs[2].id"),
-        ({"unique_key": "é" * 128}, InvalidRequest, "jobs[2].unique_key"),
-        ({"unique_key": ""}, InvalidRequest, "jobs[2].unique_key"),
-        ({"unique_ms": 5}, InvalidRequest, "jobs[2].unique_ms"),
-        ({"delay_ms": -1}, InvalidRequest, "jobs[2].delay_ms"),
-        ({"delay_ms": 1, "run_at_ms": 1}, InvalidRequest, "jobs[2].run_at_ms"),
-        ({"max_attempts": 0}, InvalidRequest, "jobs[2].max_attempts"),
-    ],
-)
-async def test_one_that_is_refused_refuses_the_batch_and_is_named(
-    moved: World, bad: dict[str, Any], error: type[HeadgateError], field: str
-) -> None:
-    await enqueue(moved, id="mine", payload=1)
-    before = await names_of_keys(moved)
-    batch = [request(id="other"), request(queue="new", unique_key="u"), request(**bad), request()]
-    with pytest.raises(error) as refused:
-        await moved.store.producer.enqueue_many(batch, idempotency_key="k")
-    assert refused.value.field == field
-    assert type(refused.value) is error
-    assert await names_of_keys(moved) == before
-    batch[2] = request()
-    assert len(await moved.store.producer.enqueue_many(batch, idempotency_key="k")) == 4, "the key is not used up"
-
-
-async def test_a_batch_has_one_to_200_jobs_and_two_mebibytes(moved: World) -> None:
-    with pytest.raises(InvalidRequest):
-        await moved.store.producer.enqueue_many([])
-    with pytest.raises(TooLarge):
-        await moved.store.producer.enqueue_many([request() for _ in range(201)])
-    with pytest.raises(TooLarge):
-        await moved.store.producer.enqueue_many([request(payload="x" * (MAX_BATCH_BYTES // 3)) for _ in range(3)])
-    assert len(await moved.store.producer.enqueue_many([request(delay_ms=i) for i in range(200)])) == 200
-    assert await counts(moved) == {"available": 1, "scheduled": 199}

@@ -8,18 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from headgate.errors import StoreFull
-from headgate.models import FINAL_STATES, JobRequest, JobState
+from headgate.errors import StoreError, StoreFull
+from headgate.models import FINAL_STATES, JobRequest, JobState, QueueLimits, RateLimit
 from headgate.names import fingerprint
-from headgate.store.attempts import Admitted, Claim, Report
+from headgate.settings import REPEAT_MS
+from headgate.store.attempts import Admitted, Claim, Renewed, Report
 from headgate.store.records import JOB_FIELDS
-from tests.jobs.acts import PASS, lose_workers, reclaim
+from tests.jobs.acts import lose_workers, reclaim
 from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
 LEASE = 5000
 DAY = 86_400_000
+KEPT = Renewed(set(), set())
 WAITING = ("available", "scheduled", "retryable")
 
 
@@ -123,7 +125,8 @@ async def test_a_job_whose_lease_ended_runs_again_and_counts_a_crash_and_no_atte
     [done] = await reclaim(moved)
     assert done.crashed == {job_id: "available"}
     second = await admit_one(moved)
-    assert (second.id, second.number, second.attempt) == (job_id, str(int(first.number) + 1), 0)
+    assert (second.id, second.attempt) == (job_id, 0)
+    assert int(second.number) > int(first.number)
     job = await moved.store.jobs.get(job_id)
     assert (job.crash_attempt, job.attempt, job.state) == (1, 0, "running")
 
@@ -136,14 +139,160 @@ async def test_what_a_worker_says_too_late_is_refused_and_changes_nothing(moved:
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "undecodable", "cancelled", "returned"):
         assert await finish(moved, stale, verdict) == "lost"
-    assert await moved.store.attempts.renew([stale], LEASE) == [stale.id]
+    assert await moved.store.attempts.renew([stale], LEASE) == Renewed({stale.id}, set())
     assert await dump(moved, job_id) == before
     assert await finish(moved, fresh, "completed") == "completed"
     before = await dump(moved, job_id)
     for verdict in ("completed", "failed", "returned"):
         assert await finish(moved, fresh, verdict) == "completed", "said again, what became of it is told"
-    assert await moved.store.attempts.renew([fresh], LEASE) == [fresh.id]
+    assert await moved.store.attempts.renew([fresh], LEASE) == Renewed({fresh.id}, set())
     assert await dump(moved, job_id) == before
+
+
+@pytest.mark.parametrize("crashes", [1, 3])
+async def test_work_that_was_done_counts_however_late_it_is_told(moved: World, crashes: int) -> None:
+    """Its lease ended and nobody began it since: neither from its queue nor from quarantine is it run again."""
+    job_id = await enqueue(moved, deadline_ms=START_MS + DAY)
+    claim = await admit_one(moved)
+    await lose_workers(moved)
+    for _ in range(crashes - 1):
+        claim = await admit_one(moved)
+        await lose_workers(moved)
+    assert list(await sets_of(moved, job_id)) == ["available" if crashes == 1 else "quarantined"]
+    before = await dump(moved, job_id)
+    for verdict in ("failed", "undecodable", "cancelled", "returned"):
+        assert await finish(moved, claim, verdict) == "lost", "anything else leaves it to be run"
+    assert await dump(moved, job_id) == before
+    assert await finish(moved, claim, "completed") == "completed"
+    assert list(await sets_of(moved, job_id)) == ["completed"]
+    assert (await admit(moved)).claims == []
+    assert len((await moved.store.quarantine.list()).quarantines) == crashes // 3, "what its content did is not undone"
+
+
+async def test_a_report_said_again_does_not_end_what_an_operator_made_run_anew(moved: World) -> None:
+    job_id = await enqueue(moved)
+    claim = await admit_one(moved)
+    assert await finish(moved, claim, "completed") == "completed"  # its answer is lost, and meanwhile:
+    await moved.store.jobs.retry(job_id)
+    assert await finish(moved, claim, "completed") == "lost"
+    assert (await admit_one(moved)).id == job_id
+
+
+# cancelled while they run
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"),
+    [
+        ("completed", "completed"),
+        ("failed", "cancelled"),
+        ("returned", "cancelled"),
+        ("undecodable", "cancelled"),
+        ("cancelled", "cancelled"),
+    ],
+)
+async def test_a_cancelled_job_runs_until_its_worker_says_so_and_then_is_over(
+    moved: World, verdict: str, state: str
+) -> None:
+    """Renewal tells its worker, and its lease goes on; only work that was done counts as more than a cancellation."""
+    job_id, other = await enqueue(moved, unique_key="u"), await enqueue(moved)
+    claims = {claim.id: claim for claim in (await admit(moved)).claims}
+    async with moved.client.pubsub() as channel:
+        await channel.subscribe(moved.keys("ready"))
+        assert (await moved.store.jobs.cancel(job_id)).state == "running"
+        heard = [await channel.get_message(timeout=5) for _ in range(2)]
+    assert heard[1]["data"] == f"cancel {job_id}"
+    now = await moved.advance(1000)
+    assert await moved.store.attempts.renew(list(claims.values()), LEASE) == Renewed(set(), {job_id})
+    assert await sets_of(moved, job_id) == {"running": now + LEASE}
+    assert await enqueue(moved, unique_key="u") == job_id, "its key is held"
+    assert await finish(moved, claims[job_id], verdict, wait_ms=5) == state
+    assert list(await sets_of(moved, job_id)) == [state]
+    assert list(await sets_of(moved, other)) == ["running"]
+    assert await enqueue(moved, unique_key="u") != job_id
+
+
+async def test_a_cancelled_job_whose_worker_is_lost_is_cancelled_when_its_lease_ends(moved: World) -> None:
+    """However many workers it has cost, its content is not barred for it."""
+    job_id = await enqueue(moved)
+    for _ in range(2):
+        await admit_one(moved)
+        await lose_workers(moved)
+    await admit_one(moved)
+    await moved.store.jobs.cancel(job_id)
+    await moved.advance(LEASE)
+    [done] = await reclaim(moved)
+    assert done.crashed == {job_id: "cancelled"}
+    assert (await moved.store.quarantine.list()).quarantines == []
+    await moved.store.jobs.retry(job_id)
+    claim = await admit_one(moved)
+    assert await moved.store.attempts.renew([claim], LEASE) == KEPT, "asked for again, it is not cancelled any more"
+    assert await finish(moved, claim, "failed", wait_ms=1) == "retryable"
+
+
+# admissions whose answer was lost
+
+
+async def test_disowned_jobs_go_back_as_if_nobody_had_had_them(moved: World) -> None:
+    """To their places, uncounted; what the worker runs, and what others run, stays."""
+    ids = [await enqueue(moved, priority=number) for number in range(3)]
+    places = [await sets_of(moved, job_id) for job_id in ids]
+    elsewhere = await enqueue(moved, queue="other")
+    (mine,) = (await admit(moved, 1, worker="me")).claims
+    (theirs,) = (await admit(moved, 1, worker="them")).claims
+    assert (mine.id, theirs.id) == (ids[2], ids[1])
+    await admit(moved, 5, ("default", "other"), worker="me")  # the answer is lost
+    assert await moved.store.attempts.disown("me", ["default", "other"], [mine.id]) == 2
+    assert await moved.store.attempts.disown("me", ["default", "other"], [mine.id]) == 0, "the repeat"
+    assert await sets_of(moved, ids[0]) == places[0]
+    assert list(await sets_of(moved, elsewhere, "other")) == ["available"]
+    for job_id in ids[1:]:
+        assert list(await sets_of(moved, job_id)) == ["running"]
+    for job_id in (ids[0], elsewhere):
+        job = await moved.store.jobs.get(job_id)
+        assert (job.attempt, job.crash_attempt) == (0, 0)
+    (again,) = (await admit(moved)).claims
+    assert (again.id, again.returns) == (ids[0], 0)
+
+
+@pytest.mark.damages_store("a foreign type in place of a set")
+async def test_disowning_passes_a_foreign_set_over(moved: World) -> None:
+    await moved.client.set(moved.keys("state", "bad", "running"), "foreign")
+    job_id = await enqueue(moved)
+    await admit(moved, worker="me")
+    assert await moved.store.attempts.disown("me", ["bad", "default"], []) == 1
+    assert list(await sets_of(moved, job_id)) == ["available"]
+
+
+async def test_a_call_disowns_at_most_200(moved: World) -> None:
+    for _ in range(2):
+        await moved.store.producer.enqueue_many([JobRequest(kind="test") for _ in range(125)])
+    for _ in range(2):
+        await admit(moved, 125, worker="me")
+    assert [await moved.store.attempts.disown("me", ["default"], []) for _ in range(3)] == [200, 50, 0]
+
+
+# tokens
+
+
+async def test_whoever_did_not_run_a_job_gives_its_token_back(moved: World) -> None:
+    """Jobs of kinds that nobody knows must not use a queue's rate up; nor must answers that were lost."""
+    rate = RateLimit(limit=1, window_ms=3_600_000, burst=1)
+    await moved.store.queues.set_limits("default", QueueLimits(rate_limit=rate))
+    unknown, known = await enqueue(moved, kind="unknown", priority=1), await enqueue(moved)
+    assert await finish(moved, await admit_one(moved), "returned", "NoActor", 30_000) == "retryable"
+    claim = await admit_one(moved)
+    assert claim.id == known
+    assert await moved.store.attempts.disown("w", ["default"], []) == 1
+    assert (await admit_one(moved)).id == known
+    await moved.advance(30_000)
+    assert (await admit(moved)).claims == [], "of the one token there are not two"
+    for _ in range(3):  # nor more than the bucket holds
+        await moved.advance(2 * 3_600_000)
+        claim = await admit_one(moved)
+        assert await finish(moved, claim, "returned") == "available"
+    assert len((await admit(moved)).claims) == 1
+    assert (await moved.store.jobs.get(unknown)).attempt == 0
 
 
 async def test_reports_are_taken_each_on_its_own(moved: World) -> None:
@@ -153,7 +302,7 @@ async def test_reports_are_taken_each_on_its_own(moved: World) -> None:
     claims = (await admit(moved)).claims
     ids = [claim.id for claim in claims]
     await moved.client.hset(moved.keys("job", ids[1]), "claim", "7")
-    await moved.store.jobs.cancel(ids[2])
+    assert await finish(moved, claims[2], "completed") == "completed"
     await moved.store.jobs.delete(ids[2])
     reports = [Report(claim, "failed", "ValueError", 5) for claim in claims]
     assert await moved.store.attempts.finish(reports) == ["retryable", "lost", "lost", "retryable"]
@@ -167,7 +316,7 @@ async def test_a_lease_that_ended_unseen_is_still_its_holders(moved: World) -> N
     job_id = await enqueue(moved)
     claim = await admit_one(moved)
     await moved.advance(10 * LEASE)
-    assert await moved.store.attempts.renew([claim], LEASE) == []
+    assert await moved.store.attempts.renew([claim], LEASE) == KEPT
     assert await sets_of(moved, job_id) == {"running": START_MS + 11 * LEASE}
     assert (await admit(moved)).claims == []
     await moved.advance(10 * LEASE)
@@ -181,11 +330,11 @@ async def test_renewal_goes_on_from_now_for_its_own_and_names_the_others(moved: 
     gone = claims[1]
     await finish(moved, gone, "completed")
     now = await moved.advance(LEASE - 1)
-    assert await moved.store.attempts.renew(claims, LEASE) == [gone.id]
+    assert await moved.store.attempts.renew(claims, LEASE) == Renewed({gone.id}, set())
     for claim in (claims[0], claims[2]):
         assert await sets_of(moved, claim.id) == {"running": now + LEASE}
     assert await sets_of(moved, gone.id) == {"completed": START_MS + DAY}
-    assert await moved.store.attempts.renew([], LEASE) == []
+    assert await moved.store.attempts.renew([], LEASE) == KEPT
 
 
 async def test_a_failed_job_waits_for_its_retry_and_comes_back_when_it_is_due(moved: World) -> None:
@@ -228,7 +377,9 @@ async def test_a_returned_job_takes_its_old_place_counts_no_attempt_and_wakes_ot
     job = await moved.store.jobs.get(job_id)
     assert (job.state, job.attempt, job.crash_attempt) == ("available", 0, 0)
     assert await sets_of(moved, job_id) == place
-    assert (await admit_one(moved)).number == str(int(claim.number) + 1)
+    again = await admit_one(moved)
+    assert int(again.number) > int(claim.number)
+    assert (claim.returns, again.returns) == (0, 1)
 
 
 async def test_a_returned_job_may_be_made_to_wait(moved: World) -> None:
@@ -256,7 +407,7 @@ async def test_a_completed_record_stays_for_as_long_as_it_says(moved: World, ret
     """Then the reclaimer removes it; and a repeat of a lost answer finds it in any case."""
     job_id = await enqueue(moved, retention_ms=retention_ms)
     assert await finish(moved, await admit_one(moved), "completed") == "completed"
-    gone_at = START_MS + max(retention_ms, 10_000)
+    gone_at = START_MS + max(retention_ms, REPEAT_MS)
     assert await sets_of(moved, job_id) == {"completed": gone_at}
     await moved.set_clock(gone_at - 1)
     [done] = await reclaim(moved)
@@ -280,7 +431,8 @@ async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(mov
     before = await moved.client.hgetall(moved.keys("job", bad.id))
     answer = await admit(moved, 10, ("bad", "good"))
     assert [claim.queue for claim in answer.claims] == ["good"]
-    assert await moved.store.attempts.renew([bad, *answer.claims], LEASE + 1) == []
+    assert answer.unusable == ([] if state == "retryable" else ["bad"]), "what cannot be admitted from is named"
+    assert await moved.store.attempts.renew([bad, *answer.claims], LEASE + 1) == KEPT
     assert await sets_of(moved, answer.claims[0].id, "good") == {"running": START_MS + LEASE + 1}
     reports = [Report(bad, "returned" if state == "available" else "failed", wait_ms=int(state != "available"))]
     reports.append(Report(answer.claims[0], "completed"))
@@ -292,6 +444,36 @@ async def test_a_queue_with_a_foreign_type_is_passed_over_and_harms_no_other(mov
     assert after | {"returns": ""} == before | {"returns": ""}, "only that it was handed back may be counted"
     await moved.client.delete(key)
     assert await finish(moved, bad, "completed") == "completed"
+
+
+async def test_without_numbers_for_claims_nothing_is_said_of_a_job(moved: World) -> None:
+    """Not even of one that gets none: moves that were begun would be left half done."""
+    barred, late, good = [
+        await enqueue(moved, payload="bad", priority=1),
+        await enqueue(moved, deadline_ms=START_MS + 1, priority=1),
+        await enqueue(moved),
+    ]
+    await moved.store.quarantine.add(fingerprint("test", '"bad"'))
+    await moved.advance(1)
+    before = [await dump(moved, job_id) for job_id in (barred, late, good)]
+    await moved.client.hset(moved.keys("meta"), "claims", "foreign")
+    with pytest.raises(StoreError):
+        await admit(moved)
+    assert [await dump(moved, job_id) for job_id in (barred, late, good)] == before
+    await moved.client.hset(moved.keys("meta"), "claims", "41")
+    claim = await admit_one(moved)
+    assert (claim.id, claim.number) == (good, "42")
+    assert [list(await sets_of(moved, job_id)) for job_id in (barred, late)] == [["quarantined"], ["archived"]]
+
+
+@pytest.mark.parametrize("value", ["foreign", "nan", "inf"])
+async def test_a_count_of_returns_that_a_record_has_lost_stops_no_report(moved: World, value: str) -> None:
+    bad, good = await enqueue(moved), await enqueue(moved)
+    claims = (await admit(moved)).claims
+    await moved.client.hset(moved.keys("job", bad), "returns", value)
+    assert await moved.store.attempts.finish([Report(it, "returned") for it in claims]) == ["available"] * 2
+    assert [claim.id for claim in (await admit(moved)).claims] == [good]
+    assert (await moved.store.jobs.get(bad)).state == "undecodable"
 
 
 @pytest.mark.damages_store("a job of a foreign type")
@@ -404,7 +586,7 @@ async def test_a_record_that_turned_foreign_is_nobodys(moved: World) -> None:
     claims = (await admit(moved)).claims
     await moved.client.delete(moved.keys("job", claims[0].id))
     await moved.client.set(moved.keys("job", claims[0].id), "foreign")
-    assert await moved.store.attempts.renew(claims, LEASE + 1) == [claims[0].id]
+    assert await moved.store.attempts.renew(claims, LEASE + 1) == Renewed({claims[0].id}, set())
     assert await sets_of(moved, claims[1].id) == {"running": START_MS + LEASE + 1}
     assert await finish(moved, claims[0], "completed") == "lost"
 
@@ -421,7 +603,7 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
             await enqueue(world)
         claims = (await admit(world)).claims
         assert len(claims) == 4
-        assert await world.store.attempts.renew(claims, LEASE) == []
+        assert await world.store.attempts.renew(claims, LEASE) == KEPT
         verdicts = ("completed", "failed", "returned", "cancelled")
         states = await world.store.attempts.finish(
             [Report(claim, verdict) for claim, verdict in zip(claims, verdicts, strict=True)]
@@ -431,7 +613,7 @@ async def test_a_full_store_runs_jobs_to_their_end(own_server: PrivateServer) ->
         await world.advance(7 * DAY)
         await world.client.set(world.keys("duty", "reclaimer"), "tok")
         await world.client.config_set("maxmemory", "1")
-        assert (await world.store.reclaims.some("tok", "", longest_ms=PASS)).removed == 2
+        assert (await world.store.reclaims.some("tok", "", lease_ms=LEASE)).removed == 2
         await world.client.config_set("maxmemory", "0")
         await check_store(world)
     finally:
@@ -464,7 +646,6 @@ class History:
         self.models: dict[str, Model] = {}
         self.claims: list[Claim] = []
         self.now = START_MS
-        self.looked_at = self.judged_from = 0
 
     async def enqueue(self) -> None:
         """Each with content of its own: a quarantine concerns that job alone."""
@@ -500,21 +681,19 @@ class History:
 
     async def renew(self) -> None:
         some = self.dice.sample(self.claims, self.dice.randint(0, len(self.claims)))
-        lost = await self.world.store.attempts.renew(some, LEASE)
-        assert lost == [claim.id for claim in some if not self._owned(claim)]
+        lost = {claim.id for claim in some if not self._owned(claim)}
+        assert await self.world.store.attempts.renew(some, LEASE) == Renewed(lost, set())
         for claim in some:
             if self._owned(claim):
                 self.models[claim.id].until = self.now + LEASE
 
     async def reclaim(self) -> None:
-        """Leases are judged only by who has been looking all the while."""
-        if self.now - self.looked_at > PASS:
-            self.judged_from = self.now + PASS
-        self.looked_at, crashed = self.now, {}
+        """Leases are judged at once, however long nobody looked."""
+        crashed = {}
         for job_id, model in self.models.items():
             if model.until > self.now:
                 continue
-            if model.state == "running" and self.judged_from <= self.now:
+            if model.state == "running":
                 model.crash += 1
                 model.state = crashed[job_id] = "available" if model.crash < 3 else "quarantined"
             elif model.state == "retryable":
@@ -531,7 +710,7 @@ class History:
                 model.state, model.crash = "available", 0
 
     async def wait(self) -> None:
-        self.now = await self.world.advance(self.dice.choice((1, 500, 2999, LEASE)))
+        self.now = await self.world.advance(self.dice.choice((1, 500, 2999, LEASE, REPEAT_MS)))
 
     async def check(self) -> None:
         """Every job is in exactly the set of its state, and its record agrees with the model."""
@@ -554,14 +733,15 @@ class History:
     def _told(self, claim: Claim, verdict: str, wait_ms: int) -> str:
         """What the store is to answer."""
         model = self.models[claim.id]
-        if not self._owned(claim):
+        late = model.claim is claim and model.state in ("available", "quarantined") and verdict == "completed"
+        if not (self._owned(claim) or late):
             return model.state if model.claim is claim and model.state in TOLD else "lost"
         if verdict == "failed":
             model.attempt += 1
             verdict = "archived" if model.attempt >= model.max_attempts else "retryable"
         elif verdict == "returned":
             verdict = "retryable" if wait_ms else "available"
-        life = {"completed": 10_000, "retryable": wait_ms}.get(verdict, 7 * DAY)
+        life = {"completed": REPEAT_MS, "retryable": wait_ms}.get(verdict, 7 * DAY)
         model.state, model.until = verdict, self.now + life
         return verdict
 

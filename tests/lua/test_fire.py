@@ -95,6 +95,24 @@ async def test_downtime_fires_what_the_policy_says_and_records_the_rest(
         await check_trail(moved, "a", since_ms=START_MS, until_ms=now)
 
 
+async def test_of_a_trail_longer_than_what_is_kept_the_jobs_tell_the_rest(moved: World) -> None:
+    """So that on a slow machine more ticks may pass than a trail keeps, and one that is missing still shows."""
+    await moved.put("a", "@every:1000", on_missed="backfill", backfill_limit=130)
+    scheduler = await on_duty(moved)
+    now = await moved.advance(150_000)
+    await scheduler.sweep()
+    assert len(await moved.events("a")) == 100
+    await check_trail(moved, "a", since_ms=START_MS, until_ms=now)
+    for tick in (now - 129_000, now - 110_000, now):
+        job_id = f"sched-a-{tick}"
+        place = await moved.client.zscore(moved.keys("state", "default", "available"), job_id)
+        await moved.client.zrem(moved.keys("state", "default", "available"), job_id)
+        with pytest.raises(AssertionError):
+            await check_trail(moved, "a", since_ms=START_MS, until_ms=now)
+        await moved.client.zadd(moved.keys("state", "default", "available"), {job_id: place})
+    await check_trail(moved, "a", since_ms=START_MS, until_ms=now)
+
+
 @pytest.mark.parametrize("policy", ["skip", "run_once", "backfill"])
 async def test_work_does_not_grow_with_the_length_of_an_outage(moved: World, policy: str) -> None:
     counts = []

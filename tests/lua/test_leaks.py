@@ -37,7 +37,7 @@ async def everything(world: World) -> None:
     await world.own_the_duty(scheduler)
     await world.advance(MINUTE)
     await scheduler.sweep()
-    await store.leases.heartbeat("p", [Bid("reclaimer", "p/real")], {"host": "h"}, ttl_ms=5000)
+    await store.leases.heartbeat("p", [Bid("reclaimer", "p/real")], {"host": "h", "queues": "[]"}, ttl_ms=5000)
     await store.schedules.delete("gone")
     verdicts = {"completed": "completed", "archived": "failed", "cancelled": "cancelled", "undecodable": "undecodable"}
     for state in (*verdicts, "retryable", "running"):

@@ -23,6 +23,7 @@ from headgate.settings import MAX_EVENTS, MAX_INSTANT_MS
 from headgate.spec import Spec, bounded, parse_spec
 from headgate.store.attempts import Report
 from tests.fault.test_crash_points import Died, MortalClient
+from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -166,8 +167,8 @@ class History:
 
     async def reclaim(self) -> None:
         """Bring jobs back whose worker died, as a reclaimer that has always been there."""
-        await self.world.client.set(self.world.keys("duty", "reclaimer"), "r")
-        await self.world.store.reclaims.some("r", "", longest_ms=MAX_INSTANT_MS)
+        await self.world.client.set(self.world.keys("duty", "reclaimer"), "tok")
+        await self.world.store.reclaims.some("tok", "", lease_ms=MAX_INSTANT_MS)
 
     async def check(self) -> None:
         world = self.world
@@ -232,5 +233,6 @@ async def test_the_invariants_hold_after_every_step(server: PrivateServer, histo
         for name, *args in [("put", "a", INTERVALS[0], "backfill"), *history]:
             await system.step(name, *args)
             await system.check()
+        await check_store(world)
     finally:
         await world.close()

@@ -6,6 +6,11 @@ from tests.support.protections import Mutation
 
 GATE = "tests/jobs/test_gate.py"
 BACKPRESSURE = "tests/jobs/test_backpressure.py"
+SILENCE = "tests/lua/test_silence.py"
+ATTEMPTS = "tests/lua/test_attempts.py"
+RUNNING = "tests/workers/test_running.py"
+CANCELLING = "tests/workers/test_cancelling.py"
+REPORTING = "tests/workers/test_reporting.py"
 
 JOBS = (
     Mutation(
@@ -65,11 +70,11 @@ JOBS = (
         "tests/jobs tests/lua/test_attempts.py",
     ),
     Mutation(
-        "reclaimer: a store that was away is not taken for crashed workers",
-        "lua/lib/crashes.lua",
-        "then from = now + longest end",
-        "then from = now end",
-        "tests/jobs tests/lua/test_attempts.py",
+        "grace: a store that was away is not taken for crashed workers",
+        "lua/heartbeat.lua",
+        "if before and now - before > tonumber(life) and",
+        "if false and",
+        SILENCE,
     ),
     Mutation(
         "quarantine: crashes at the limit bar the content",
@@ -83,7 +88,21 @@ JOBS = (
         "lua/reclaim.lua",
         "  release_some()\n",
         "",
-        "tests/jobs/test_quarantine.py",
+        "tests/jobs/test_release.py",
+    ),
+    Mutation(
+        "reclaimer: it does not stay for ever at what cannot be moved",
+        "lua/reclaim.lua",
+        "if budget < 1 and moved + removed + #crashed > done then break end",
+        "if budget < 1 then break end",
+        "tests/jobs/test_reclaim.py",
+    ),
+    Mutation(
+        "records: a number that is none of ours does not fail a call",
+        "lua/lib/moves.lua",
+        "return number and math.abs(number) < 2 ^ 53 and number or nil",
+        "return number",
+        "tests/lua/test_attempts.py",
     ),
     Mutation(
         "retention: never more than max_finished",
@@ -107,6 +126,13 @@ JOBS = (
         "tests/jobs/test_unique_and_ids.py",
     ),
     Mutation(
+        "unique: a window that is over is not held again",
+        "lua/job_control.lua",
+        " and not redis.call('HGET', key_job(id), 'unique_ms')",
+        "",
+        "tests/jobs/test_unique_and_ids.py",
+    ),
+    Mutation(
         "ids: other content under one id is a conflict",
         "lua/lib/new_jobs.lua",
         "and 'replayed' or 'id_conflict'",
@@ -121,10 +147,150 @@ JOBS = (
         "tests/lua/test_attempts.py",
     ),
     Mutation(
+        "claims: a number is given once in a namespace",
+        "lua/lib/claims.lua",
+        "redis.call('HINCRBY', key_meta(), 'claims', count) - count",
+        "0",
+        "tests/jobs/test_unique_and_ids.py",
+    ),
+    Mutation(
         "connections: whoever waits comes before who asks later",
         "headgate/store/scripts.py",
         "await self._wait_for_turn()",
         "await anyio.lowlevel.checkpoint(); self._turns = anyio.Semaphore(99)",
         "tests/unit/test_scripts.py",
+    ),
+    Mutation(
+        "grace: a process that dies at each start is not taken for a store that was away",
+        "lua/heartbeat.lua",
+        " and now - judged_from > GRACE_EVERY_MS then",
+        " then",
+        SILENCE,
+    ),
+    Mutation(
+        "grace: what lies ahead of a clock that went back puts nothing off",
+        "lua/lib/crashes.lua",
+        "return from <= now + lease_ms and from or 0",
+        "return from",
+        SILENCE,
+    ),
+    Mutation(
+        "disown: what a worker runs stays its own",
+        "lua/disown.lua",
+        " and not runs[id]",
+        "",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "disown: what another worker has stays its own",
+        "lua/disown.lua",
+        " and redis.pcall('HGET', key_job(id), 'worker') == worker",
+        "",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "disown: jobs of a lost admission are handed back before their leases end",
+        "headgate/worker.py",
+        "self._running.doubt()",
+        "pass",
+        RUNNING,
+    ),
+    Mutation(
+        "disown: not while an admission is under way",
+        "headgate/running.py",
+        "async with self.admitting:\n                count",
+        "if True:\n                count",
+        RUNNING,
+    ),
+    Mutation(
+        "cancel: a running job keeps its place until it has stopped",
+        "lua/job_control.lua",
+        "if job.state == 'running' then\n    -- Its place",
+        "if false then\n    -- Its place",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "cancel: renewal says which jobs are to be stopped",
+        "lua/renew_jobs.lua",
+        "if job[3] then",
+        "if false then",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "cancel: the announcement stops the handler at once",
+        "headgate/worker.py",
+        "self._running.cancel(job_id)",
+        "pass",
+        CANCELLING,
+    ),
+    Mutation(
+        "cancel: what was lost after it is over",
+        "lua/lib/crashes.lua",
+        "if job.cancelled then",
+        "if false then",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "tokens: a job that nobody ran gives its token back",
+        "lua/finish.lua",
+        "give_token_back(job.queue)",
+        "",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "tokens: a disowned job gives its token back",
+        "lua/disown.lua",
+        "give_token_back(job.queue)",
+        "",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "tokens: after a clock that went back the bucket fills from now on",
+        "lua/lib/gate.lua",
+        "values[6] and not known",
+        "false",
+        SILENCE,
+    ),
+    Mutation(
+        "turns: no queue waits for all jobs of another",
+        "headgate/app.py",
+        "turns=queues is None",
+        "turns=False",
+        RUNNING,
+    ),
+    Mutation(
+        "turns: a given order is kept",
+        "headgate/app.py",
+        "turns=queues is None",
+        "turns=True",
+        RUNNING,
+    ),
+    Mutation(
+        "renewal: tried again soon after a failure",
+        "headgate/running.py",
+        "wait_s = min(backoff.next_ms(), settings.heartbeat_ms) / 1000",
+        "wait_s = max(backoff.next_ms(), settings.heartbeat_ms) / 1000",
+        RUNNING,
+    ),
+    Mutation(
+        "report: work that was done counts however late",
+        "lua/finish.lua",
+        " and not late then",
+        " then",
+        ATTEMPTS,
+    ),
+    Mutation(
+        "report: said again until the queue can take it",
+        "headgate/reporter.py",
+        'if state != "broken":',
+        "if state:",
+        REPORTING,
+    ),
+    Mutation(
+        "report: nobody waits once patience has ended",
+        "headgate/reporter.py",
+        "self._fail(self._waiting, error)",
+        "self._fail(self._waiting[:1], error)",
+        REPORTING,
     ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+import pytest
 
 from headgate.models import FINAL_STATES, Gap, JobState
 from headgate.settings import MAX_CHANGES, MAX_EVENTS, MAX_GAPS, MAX_MANUAL
@@ -21,7 +22,7 @@ TYPES: Final = {
     "hash": ("meta", "schedule", "job", "queue", "quarantine", "process"),
     "zset": (
         *("schedules", "due", "paused", "resumes", "failing", "gaps", "queues", "state", "deadlines"),
-        *("barred", "quarantined", "releasing", "processes"),
+        *("barred", "quarantined", "releasing", "processes", "workers"),
     ),
     "list": ("events", "manual", "changes"),
     "string": ("duty", "epoch", "tick", "unique", "idem_run", "idem_jobs"),
@@ -36,6 +37,9 @@ CHANNELS: Final = ("wake", "ready")
 TEST_CLOCK: Final = "test-clock"
 TEST_TOKENS: Final = ("p/t", "tok", "t")
 """Tests make themselves holders of a duty with these, for as long as they like."""
+
+PASSED: Final = pytest.StashKey[bool]()
+"""Of a test that is over: whether it passed."""
 
 _PARTS: Final = {"tick": ["(.+)", r"(\d+)"], "idem_run": ["([^/]+)", "(.+)"], "queue": ["([^:]+)"], "duty": ["([^:]+)"]}
 
@@ -116,6 +120,12 @@ async def read_all(client: Any, keys: Keys) -> Snapshot:
     return Snapshot(found)
 
 
+async def check_after(world: World, node: pytest.Item) -> None:
+    """Whatever a test that passed did, it left no key without an owner or a lifetime, and right counts."""
+    if node.stash.get(PASSED, False) and node.get_closest_marker("damages_store") is None:
+        await check_store(world)
+
+
 async def check_store(world: World) -> None:
     """No key is without an owner or a lifetime, and the counts are those of a scan."""
     for_ever = world.settings.history_retention_ms == 0
@@ -128,7 +138,8 @@ async def find_leaks(client: Any, keys: Keys, *, history_for_ever: bool = False)
     """What is wrong with the keys of a namespace, a line each; nothing while every rule of its families holds."""
     it = await read_all(client, keys)
     of_schedules = (_schedules(it), _pauses(it), _gaps(it), _caps(it))
-    rules = (_shapes(it, history_for_ever), *of_schedules, _jobs(it), _deadlines(it), _unique(it), _quarantine(it))
+    of_jobs = (_jobs(it), _deadlines(it), _unique(it), _quarantine(it), _workers(it))
+    rules = (_shapes(it, history_for_ever), *of_schedules, *of_jobs)
     return [line for rule in rules for line in rule]
 
 
@@ -239,6 +250,8 @@ def _jobs(it: Snapshot) -> Iterator[str]:
             yield f"job {id_} is {expected[1]!r} in queue {expected[0]!r} and stands in {places}"
         if job.get("id") != id_:
             yield f"job {id_} calls itself {job.get('id')}"
+        if "cancel_requested" in job and job.get("state") not in ("running", *FINAL_STATES):
+            yield f"job {id_} was cancelled while it ran, and is {job.get('state')}"
     yield from (f"{places} name {id_}, which is no job" for id_, places in stands_in.items())
     named = {parts[0] for family in ("queue", "state", "deadlines") for parts, _ in it.all(family)}
     yield from (f"queue {queue} is not listed" for queue in sorted(named) if queue not in it.get("queues"))
@@ -285,3 +298,10 @@ def _quarantine(it: Snapshot) -> Iterator[str]:
     for (id_,), job in it.all("job"):
         if job.get("state") == "quarantined" and id_ not in it.get("quarantined", job.get("fingerprint", "")):
             yield f"job {id_} is quarantined, and no release would find it"
+
+
+def _workers(it: Snapshot) -> Iterator[str]:
+    """Each worker is a process, and counts as alive for as long as that."""
+    for id_, until in it.get("workers").items():
+        if it.get("processes").get(id_) != until:
+            yield f"worker {id_} counts as alive until {until}, and is no such process"

@@ -238,10 +238,10 @@ SCHEDULING = (
         "tests/lua/test_jobs.py",
     ),
     Mutation(
-        "claim: what a worker says of a job is fenced",
-        "lua/lib/claimed.lua",
-        "job[1] == 'running' and job[2] == number",
-        "true",
+        "claim: a lease goes on for its holder alone",
+        "lua/renew_jobs.lua",
+        "and job[2] == ARGV[at + 2] then",
+        "then",
         "tests/lua/test_attempts.py",
     ),
     Mutation(

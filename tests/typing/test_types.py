@@ -40,6 +40,8 @@ def test_each_misuse_is_an_error(tmp_path: Path) -> None:
     expected = {
         number
         for number, line in enumerate(lines, 1)
-        if line.startswith(("app = ", "app.periodic", "app.enqueue", "@app.", "    async with", "        number"))
+        if line.startswith(
+            ("app = ", "app.periodic", "app.enqueue", "app.request", "@app.", "    async with", "        ")
+        )
     }
     assert wrong == expected

@@ -52,9 +52,48 @@ async def main() -> None:
         put = await running.schedules.put("a", "@every:1000", kind="sync", on_missed=headgate.MissedPolicy.SKIP)
         assert put.schedule.next_run_ms
         enqueued = await app.enqueue("sync", {"count": 2}, priority=1)
-        state: str = (await app.jobs.get(enqueued.job_id)).state
+        await jobs(running, enqueued.job_id)
+        await queues(running)
+        await quarantine(running)
         page = await app.schedules.events("a", limit=10)
-        print(state, [event.outcome for event in page.events])
+        print([event.outcome for event in page.events])
+
+
+async def jobs(app: headgate.Headgate, job_id: str) -> None:
+    request: headgate.JobRequest = app.request(
+        "digest.send", {"team": "eu"}, delay_ms=5000, unique_key="eu", unique_ms=60_000, headers={"trace": "1"}
+    )
+    batch = [request, headgate.JobRequest(kind="sync", payload={"count": 2}, deadline_ms=2_000_000_000_000)]
+    answers = await app.enqueue_many(batch, idempotency_key="k")
+    print([answer.job_id for answer in answers if not (answer.duplicate or answer.replayed)])
+    state: str = (await app.jobs.get(job_id)).state
+    page = await app.jobs.list("mail", "archived", limit=10)
+    page = await app.jobs.list("mail", "archived", cursor=page.next_cursor)
+    of_a_schedule = await app.jobs.list_of_schedule("digest-eu")
+    print(state, [job.last_error for job in [*page.jobs, *of_a_schedule.jobs]])
+    admission = await app.jobs.admission(job_id)
+    if not admission.admissible and admission.blocked_by is not None:
+        print(str(admission.blocked_by), (admission.estimate_ms or 0) + 1)
+    attempts: int = (await app.jobs.retry(job_id)).attempt
+    print(attempts, (await app.jobs.cancel(job_id)).state)
+    await app.jobs.delete(job_id)
+
+
+async def queues(app: headgate.Headgate) -> None:
+    rate = headgate.RateLimit(limit=100, window_ms=1000, burst=10)
+    queue = await app.queues.set_limits("mail", headgate.QueueLimits(max_concurrent=7, rate_limit=rate))
+    print(queue.limits.max_unfinished, queue.counts["available"])
+    paused: bool = (await app.queues.pause("mail")).paused
+    print(paused, (await app.queues.resume("mail")).paused_since_ms, (await app.queues.get("mail")).name)
+    print([each.name for each in (await app.queues.list(limit=10)).queues])
+    print([worker.id for worker in (await app.workers.list()).workers])
+
+
+async def quarantine(app: headgate.Headgate) -> None:
+    for entry in (await app.quarantine.list()).quarantines:
+        released: int = await app.quarantine.release(entry.fingerprint)
+        added: bool = await app.quarantine.add(entry.fingerprint, note="not yet")
+        print(released, added, entry.set_aside)
 
 
 if __name__ == "__main__":

@@ -40,15 +40,15 @@ CONTRACT = {
     "MAX_LABEL": 63,
     "MAX_EXAMINED": 1_000,
     "MAX_RANGE": 1_000,
-    "MAX_GAPS": 100,
-    "MAX_MANUAL": 100,
     "MAX_CHANGES": 50,
     "MAX_QUEUE_LIMIT": 1_000_000_000,
     "MAX_PRIORITY": 100,
     "MAX_ATTEMPTS": 100,
     "PRIORITY_STEP_MS": 60_000,
     "ARCHIVE_RETENTION_MS": 604_800_000,
-    "REPEAT_MS": 10_000,
+    "REPEAT_MS": 60_000,
+    "MAX_CALL_TIMEOUT_MS": 20_000,
+    "GRACE_EVERY_MS": 60_000,
     "IDEMPOTENCY_MS": 86_400_000,
     "RETRY_MIN_MS": 1_000,
     "RETRY_MAX_MS": 60_000,
@@ -78,7 +78,11 @@ def test_what_several_jobs_may_be_fits_one_call() -> None:
 
 def test_a_finished_job_is_there_for_the_repeat_of_a_lost_call() -> None:
     """A client repeats within its own timeout; the job must not be gone by then."""
-    assert 2 * Settings().call_timeout_ms < settings.REPEAT_MS
+    assert 2 * settings.MAX_CALL_TIMEOUT_MS < settings.REPEAT_MS
+    Settings(call_timeout_ms=20_000, lease_ttl_ms=60_000)
+    with pytest.raises(InvalidRequest) as refused:
+        Settings(call_timeout_ms=20_001, lease_ttl_ms=120_000)
+    assert refused.value.field == "call_timeout_ms"
 
 
 def test_the_defaults_agree_with_each_other() -> None:
