@@ -29,9 +29,10 @@ from headgate.models import (
 )
 from headgate.names import tick_job_id
 from headgate.sentences import sentence
+from headgate.settings import MAX_MANUAL
 from headgate.spec import Spec
 from headgate.spec.clock import Clock
-from headgate.standing import Found, by_standing, gaps_reach
+from headgate.standing import Found, by_standing
 
 _NO_TICKS: Final = (
     *(TickCode.NOT_A_TICK, TickCode.CLOCK_GAP, TickCode.REPEATED, TickCode.UNKNOWN),
@@ -49,6 +50,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
         schedule: None for one that was deleted.
         events: newest first.
         gaps: oldest first.
+        forgotten_ms: up to this instant (milliseconds) gaps were forgotten; 0 for none.
         runs: by hand, newest first.
         changes: newest first.
         job: the tick's own; None where there is none, or none any more.
@@ -63,6 +65,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     runs: Sequence[ManualRun]
     changes: Sequence[Change]
     job: Job | None
+    forgotten_ms: int = 0
 
 
 def explain(kept: Kept) -> Explanation:
@@ -106,15 +109,17 @@ class _Case:
 
     def _by_run(self) -> Found | None:
         """A range backfill that made up for it; one that was forced may have met a tick that had run."""
-        made = [run for run in self.kept.runs if run.tick_ms == self.tick]
-        if not made or any(event.outcome is Outcome.ENQUEUED for event in self._events()):
+        if self._in_gap() or any(event.outcome is Outcome.ENQUEUED for event in self._events()):
             return None
-        run = made[0]
-        facts: dict[str, Any] = {"outcome": run.outcome, "recorded_at_ms": run.recorded_at_ms, "by": run.by}
-        if run.outcome == Outcome.DEDUPLICATED:
-            own = run.job_id == tick_job_id(self.kept.schedule_id, self.tick)
-            return TickCode.ID_CONFLICT if own else TickCode.UNIQUE_KEY, facts | {"job_id": run.job_id}
-        return TickCode.MADE_UP, facts | self._job()
+        job = self.kept.job
+        for run in self.kept.runs:
+            if not self._covers(run) or (job and job.enqueued_at_ms != run.recorded_at_ms):
+                continue
+            facts: dict[str, Any] = {"recorded_at_ms": run.recorded_at_ms, "by": run.by}
+            if job or self._all_became_jobs(run):
+                return TickCode.MADE_UP, facts | {"outcome": run.outcome} | self._job()
+            return TickCode.IN_NO_GAP, facts
+        return None
 
     def _by_event(self) -> Found | None:
         event = next((event for event in self._events() if event.outcome is not Outcome.FAILED), None)
@@ -151,11 +156,19 @@ class _Case:
         )
 
     def _made_up(self, event: Event) -> Found | None:
-        """A tick that did not run by its event, and is in no gap any more: it was made up for, by whom is forgotten."""
-        in_gap = any(gap.from_ms <= self.tick <= gap.until_ms for gap in self.kept.gaps)
-        if in_gap or not (self.kept.job or (self.era and gaps_reach(self.kept.gaps, self.tick))):
+        """A tick that did not run by its event, where that is not the last word on it."""
+        if self._in_gap():
             return None
-        return TickCode.MADE_UP, _told_by(event) | self._job()
+        facts: dict[str, Any] = _told_by(event)
+        if self.kept.job:
+            return TickCode.MADE_UP, facts | self._job()
+        if self.era and self.tick > self.kept.forgotten_ms:
+            return TickCode.IN_NO_GAP, facts
+        # Its gap was forgotten, or removed with its schedule. Every backfill since would be among the runs by hand.
+        runs = self.kept.runs
+        if len(runs) < MAX_MANUAL or runs[-1].recorded_at_ms < event.recorded_at_ms:
+            return None
+        return TickCode.UNKNOWN, facts
 
     def _by_job(self) -> Found | None:
         """The job outlives the event, or the event could not be written yet."""
@@ -169,7 +182,7 @@ class _Case:
         if kept.schedule is None:
             gone = next((change for change in kept.changes if change.what == "deleted"), None)
             return TickCode.DELETED, {"since_ms": gone.at_ms, "by": gone.by} if gone else {}
-        return by_standing(kept.schedule, self.eras, kept.events, kept.gaps, self.tick, kept.now_ms)
+        return by_standing(kept.schedule, self.eras, kept.events, kept.forgotten_ms, self.tick, kept.now_ms)
 
     # the facts of it
 
@@ -182,6 +195,33 @@ class _Case:
             if event.discarded and event.discarded.from_ms <= self.tick <= event.discarded.until_ms:
                 return event
         return None
+
+    def _in_gap(self) -> bool:
+        return any(gap.from_ms <= self.tick <= gap.until_ms for gap in self.kept.gaps)
+
+    def _covers(self, run: ManualRun) -> bool:
+        """Whether the tick is one of those that a range backfill went through."""
+        if run.from_ms is None or run.until_ms is None or not run.from_ms <= self.tick <= run.until_ms:
+            return False
+        return self._has_tick(None) and all(has_tick(spec, self.tick) for spec in self._forced())
+
+    def _all_became_jobs(self, run: ManualRun) -> bool:
+        """Whether each tick that a range backfill went through became a job: some may have been queued before."""
+        if run.from_ms is None or run.until_ms is None or run.count is None:
+            return False
+        if self.tick == run.tick_ms:
+            return True
+        specs = [self.era.spec if self.era else None, *self._forced()]
+        counts = [spec and len(spec.latest_n(run.count + 1, run.from_ms - 1, run.until_ms)) for spec in specs]
+        return all(count == run.count for count in counts)
+
+    def _forced(self) -> list[Spec]:
+        """The present spec, where a backfill may have been forced: it goes by that one, whatever was in force then."""
+        schedule = self.kept.schedule
+        if schedule is None or self.tick > max(schedule.created_at_ms, self.kept.forgotten_ms):
+            return []
+        present = spec_or_none(schedule.spec)
+        return [present] if present else []
 
     def _job(self) -> dict[str, Any]:
         job = self.kept.job

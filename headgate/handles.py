@@ -152,7 +152,7 @@ class Schedules:
         return await self._store.changes.list(schedule_id, limit=limit, cursor=cursor)
 
     async def upcoming(self, schedule_id: str, n: int = 10) -> NextTicks:
-        """The next ticks of a schedule, 1 to 1,000; none, and why, while it is paused or when it is finished."""
+        """The next ticks of a schedule, 1 to 1,000, those after a pause that ends by itself; if none, why."""
         return await self._store.upcoming.of(schedule_id, n)
 
     async def preview(

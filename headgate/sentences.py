@@ -16,6 +16,7 @@ SENTENCES: Final = {
     TickCode.ENQUEUED: "The tick of {at} became job {job_id}, which {job}.",
     TickCode.MADE_UP: "The tick of {at} did not run in its time and was made up for later{by}: "
     "it became job {job_id}, which {job}.",
+    TickCode.IN_NO_GAP: "The tick of {at} is in no gap any more: it was made up for{by}, or deduplicated.",
     TickCode.UNIQUE_KEY: "The tick of {at} made no job, because job {job_id} held its unique key.",
     TickCode.OVERLAP: "The tick of {at} made no job, because the run before it, job {job_id}, was not over.",
     TickCode.ID_CONFLICT: "The tick of {at} made no job, because its id, {job_id}, was used before for other content.",
@@ -31,7 +32,7 @@ SENTENCES: Final = {
     "tried {times}, next try at {retry}.",
     TickCode.BEHIND_FAILING: "The tick of {at} is due and not decided yet: the schedule has been failing at {other} "
     "since {from} because {reason}; tried {times}, next try at {retry}.",
-    TickCode.OVERDUE: "The tick of {at} is due now and not decided yet, overdue by {span}.",
+    TickCode.OVERDUE: "The tick of {at} is due now and not decided yet, overdue by {span}{ended}.",
     TickCode.NOT_DUE: "The tick of {at} is not due yet: it will be in {span}{paused}.",
     TickCode.NOT_A_TICK: "{At} is not a tick of {spec}{nearest}.",
     TickCode.CLOCK_GAP: "{At} stands for {wall}, which the clock change skipped: {spec} has no tick there{nearest}.",
@@ -141,6 +142,10 @@ def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
         "retry": told(it.retry_at_ms),
         "span": span(abs(it.due_in_ms or 0)),
         "paused": _paused(it, by + why),
+        "ended": ""
+        if it.until_ms is None
+        else f"; it was missed: the pause ended at {instant(it.until_ms)}, "
+        f"and the policy {it.policy} decides once somebody schedules",
         "spec_text": it.spec or "",
         "wall": _time(datetime.fromisoformat(it.wall), 0) if it.wall else "",
         "spec": f"the spec {it.spec}" if it.spec else "",

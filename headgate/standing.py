@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from headgate.eras import Era, era_at, has_tick, spec_or_none
-from headgate.models import Event, Failure, Gap, Schedule, TickCode
-from headgate.settings import MAX_GAPS
+from headgate.models import Event, Failure, Schedule, TickCode
 from headgate.spec import InstantFacts, InstantKind, explain_instant
 
 Found = tuple[TickCode, dict[str, Any]]
@@ -21,7 +20,7 @@ _KINDS: Final = {
 
 
 def by_standing(  # noqa: PLR0917 - one argument for each thing that is kept
-    schedule: Schedule, eras: Sequence[Era], events: Sequence[Event], gaps: Sequence[Gap], tick_ms: int, now_ms: int
+    schedule: Schedule, eras: Sequence[Era], events: Sequence[Event], forgotten_ms: int, tick_ms: int, now_ms: int
 ) -> Found:
     """What a schedule and its spec say of the instant `tick_ms`.
 
@@ -29,7 +28,7 @@ def by_standing(  # noqa: PLR0917 - one argument for each thing that is kept
         schedule: as it stands.
         eras: its specs, newest first.
         events: newest first.
-        gaps: oldest first.
+        forgotten_ms: up to this instant gaps were forgotten, because there were too many; 0 for none.
         tick_ms: the instant asked about.
         now_ms: store time.
     """
@@ -42,15 +41,10 @@ def by_standing(  # noqa: PLR0917 - one argument for each thing that is kept
     if answer is not None:
         return answer
     if tick_ms <= schedule.anchor_ms:
-        return _passed(events, gaps, tick_ms)
+        return _passed(events, forgotten_ms, tick_ms)
     if era.spec is None and tick_ms not in {schedule.next_run_ms, schedule.failure and schedule.failure.tick_ms}:
         return TickCode.UNKNOWN, {}
     return _waiting(schedule, tick_ms, now_ms)
-
-
-def gaps_reach(gaps: Sequence[Gap], tick_ms: int) -> bool:
-    """Whether a gap around the instant would still be kept, if there had been one."""
-    return len(gaps) < MAX_GAPS or gaps[0].from_ms <= tick_ms
 
 
 def _no_tick_now(schedule: Schedule, tick_ms: int) -> Found | None:
@@ -82,19 +76,22 @@ def _nearest(it: InstantFacts) -> dict[str, int | None]:
     return {"before_ms": it.before_ms, "after_ms": it.after_ms}
 
 
-def _passed(events: Sequence[Event], gaps: Sequence[Gap], tick_ms: int) -> Found:
+def _passed(events: Sequence[Event], forgotten_ms: int, tick_ms: int) -> Found:
     """A tick that was decided: by the ledger it ran, as it is in no gap. The trail has it, or had."""
     trimmed = bool(events) and events[-1].event_id > 1 and tick_ms < events[-1].tick_ms
-    return TickCode.FORGOTTEN if trimmed and gaps_reach(gaps, tick_ms) else TickCode.UNKNOWN, {}
+    return TickCode.FORGOTTEN if trimmed and tick_ms > forgotten_ms else TickCode.UNKNOWN, {}
 
 
 def _waiting(schedule: Schedule, tick_ms: int, now_ms: int) -> Found:
     facts: dict[str, Any] = {"due_in_ms": tick_ms - now_ms}
-    if (pause := schedule.pause) and (pause.until_ms is None or tick_ms <= max(pause.until_ms, now_ms)):
+    pause = schedule.pause
+    if pause and (pause.until_ms is None or tick_ms <= pause.until_ms):
         paused = {"since_ms": pause.since_ms or schedule.created_at_ms, "until_ms": pause.until_ms}
         facts |= paused | {"by": pause.by, "why": pause.reason}
     if tick_ms > now_ms:
         return TickCode.NOT_DUE, facts
+    if pause and pause.until_ms is not None and tick_ms > pause.until_ms:  # it ended, and nobody was there to see
+        return TickCode.OVERDUE, facts | {"until_ms": pause.until_ms, "policy": schedule.on_missed}
     if pause:
         return TickCode.PAUSED_NOW, facts
     if schedule.failure:

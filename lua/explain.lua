@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- explain: all that is kept of one schedule and of one of its ticks, and store time.
 --
--- KEYS     1 namespace root; reads the schedule's record, events, gaps, runs by hand and changes, and the tick's job
+-- KEYS     1 namespace root; reads the schedule's record (with what gaps were forgotten), events, gaps, runs by hand and changes, and the tick's job
 -- ARGV     1 id, 2 id of the tick's job, 3 number of fields of the schedule, 4… these, then fields of the job
 -- Returns  {now, values of the schedule (all empty: no such schedule), events, gaps (oldest first), runs by hand, changes, values
 --          of the job (all empty or none: no such job)}; newest first where nothing else is said; each list is capped

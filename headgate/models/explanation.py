@@ -20,6 +20,8 @@ class TickCode(StrEnum):
     """It became a job; `job_state` says how that one stands or ended, null that it was removed since."""
     MADE_UP = "made_up"
     """It did not run in its time, and a range backfill made it a job later."""
+    IN_NO_GAP = "in_no_gap"
+    """It is in no gap any more: made up for, or deduplicated; nothing that is kept says which."""
     UNIQUE_KEY = "unique_key"
     OVERLAP = "overlap"
     ID_CONFLICT = "id_conflict"
@@ -81,9 +83,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         wall: the time on the schedule's clock that a clock change skipped, ISO 8601 without an offset.
         by: who paused, changed, deleted or made up.
         why: the reason given for a pause.
-        policy: the policy for missed ticks that passed it over.
+        policy: the policy for missed ticks that passed it over, or is to decide.
         since_ms: since when the schedule is paused, fails, exists, has its spec, starts or is deleted.
-        until_ms: when the pause ends by itself, or the schedule ended.
+        until_ms: when the pause ends or ended by itself, or the schedule ended.
         attempts: how often it was tried.
         retry_at_ms: when it is tried next.
         due_in_ms: how long until it is due, a duration; negative for one that is overdue.

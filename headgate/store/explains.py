@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from headgate.errors import ScheduleNotFound
+from typing import Final
+
+from headgate.errors import ScheduleNotFound, StoreError
 from headgate.explain import Kept, explain
 from headgate.models import Explanation, check_range
 from headgate.names import check_schedule_id, tick_job_id
@@ -12,6 +14,8 @@ from headgate.store.changes import change_from
 from headgate.store.records import JOB_FIELDS, SCHEDULE_FIELDS, event_from, job_from, schedule_from
 from headgate.store.runs import run_from
 from headgate.store.scripts import Scripts
+
+_FIELDS: Final = (*SCHEDULE_FIELDS, "forgotten_ms")
 
 
 class Explains:
@@ -37,7 +41,7 @@ class Explains:
         """
         check_schedule_id(schedule_id)
         check_range("tick_ms", tick_ms, 0, MAX_INSTANT_MS)
-        fields: tuple[str | int, ...] = (len(SCHEDULE_FIELDS), *SCHEDULE_FIELDS, *JOB_FIELDS)
+        fields: tuple[str | int, ...] = (len(_FIELDS), *_FIELDS, *JOB_FIELDS)
         now, record, events, gaps, runs, changes, job = await self._scripts.call(
             "explain", schedule_id, tick_job_id(schedule_id, tick_ms), *fields
         )
@@ -48,11 +52,19 @@ class Explains:
             schedule_id=schedule_id,
             tick_ms=tick_ms,
             now_ms=int(now),
-            schedule=schedule_from(dict(zip(SCHEDULE_FIELDS, record, strict=True))) if exists else None,
+            schedule=schedule_from(dict(zip(_FIELDS, record, strict=True))) if exists else None,
             events=[event_from(text) for text in events],
             gaps=[gap_from(text) for text in gaps],
             runs=[run_from(text) for text in runs],
             changes=[change_from(text) for text in changes],
             job=job_from(dict(zip(JOB_FIELDS, job, strict=True))) if job and job[0] is not None else None,
+            forgotten_ms=_forgotten(record[-1]),
         )
         return explain(kept)
+
+
+def _forgotten(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError:
+        raise StoreError("a stored schedule has a field that headgate did not write") from None

@@ -25,7 +25,7 @@ from headgate.store.scripts import Scripts
 from headgate.store.timing import check_jitter, timing_from, timing_of
 from headgate.upcoming import MAX_UPCOMING, Entry, UpcomingInstant, merge
 
-_FIELDS: Final = ("id", "spec", "starts_at_ms", "ends_at_ms", "next_run_ms", "anchor_ms")
+_FIELDS: Final = ("id", "spec", "starts_at_ms", "ends_at_ms", "next_run_ms", "anchor_ms", "paused", "paused_until_ms")
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,15 +51,18 @@ class NextTicks(Preview, frozen=True, kw_only=True):
     """The same of a schedule.
 
     Attributes:
-        reason: why there are no ticks: ``paused``, or ``finished`` when none is to come; null if there are some.
+        reason: why there are no ticks: ``paused``, or ``finished`` when none is to come; also ``paused`` where there
+            are some, but only after the pause ends by itself; else null.
+        paused_until_ms: when that pause ends; null for none, and for one that somebody has to end.
     """
 
     schedule_id: str
     reason: Literal["paused", "finished"] | None
+    paused_until_ms: int | None
 
 
 class UpcomingTicks(msgspec.Struct, frozen=True, kw_only=True):
-    """What all schedules fire next. Paused ones do not.
+    """What all schedules fire next. Paused ones do so after the end of their pause, if it has one.
 
     Attributes:
         complete_until_ms: every tick from store time up to here is in it.
@@ -81,7 +84,9 @@ class Upcoming:
         self._scripts = scripts
 
     async def of(self, schedule_id: str, n: int = 10) -> NextTicks:
-        """The next `n` ticks of a schedule after store time, 1 to 1,000; none while it is paused, or finished.
+        """The next `n` ticks of a schedule after store time, 1 to 1,000; of a paused one those after its pause.
+
+        There are none while it is paused until somebody resumes it, and when it is finished.
 
         Raises:
             InvalidRequest: a value breaks its rule.
@@ -94,12 +99,15 @@ class Upcoming:
             raise ScheduleNotFound(f"schedule {schedule_id} does not exist")
         schedule = schedule_from(pairs(flat))
         # Behind the anchor nothing fires again, should the store's clock have gone back.
-        after_ms = max(int(now), schedule.anchor_ms)
-        preview = await _previewed(timing_of(schedule), int(now), after_ms, 0 if schedule.paused else n)
+        ends_ms = schedule.pause.until_ms if schedule.pause else None
+        after_ms = max(int(now), schedule.anchor_ms, ends_ms or 0)
+        barred = schedule.paused and ends_ms is None
+        preview = await _previewed(timing_of(schedule), int(now), after_ms, 0 if barred else n)
         reason: Literal["paused", "finished"] | None = None
         if schedule.paused or not preview.ticks:
             reason = "paused" if schedule.paused else "finished"
-        return NextTicks(schedule_id=schedule.id, reason=reason, **msgspec.structs.asdict(preview))
+        facts = msgspec.structs.asdict(preview)
+        return NextTicks(schedule_id=schedule.id, reason=reason, paused_until_ms=ends_ms, **facts)
 
     async def preview(
         self,
@@ -141,7 +149,8 @@ class Upcoming:
         """What all schedules fire after store time up to `until_ms`, by instant, cut where it stops being complete.
 
         The 1,000 schedules that are looked at next are read, and about `limit` ticks merged: an instant is whole or
-        not there, and the first one always is. A schedule that fails counts from its next attempt.
+        not there, and the first one always is. A schedule that fails counts from its next attempt, one whose pause ends
+        by itself from there.
 
         Raises:
             InvalidRequest: `until_ms` is not after store time, or a value breaks its rule.
@@ -198,7 +207,11 @@ def _entries(rows: Sequence[Sequence[str | None]], now_ms: int) -> Iterator[Entr
 
 def _first_after(record: dict[str, str | None], looked_at_ms: int, now_ms: int) -> int | None:
     """The first tick that is to come. Most records name it, so that few specs need be compiled."""
+    after_ms = max(now_ms, int(record["anchor_ms"] or 0))
+    if record["paused"] == "1":
+        until = record["paused_until_ms"]
+        return timing_from(record).next_after(max(after_ms, int(until))) if until else None
     next_run_ms = int(record["next_run_ms"] or 0)
     if looked_at_ms == next_run_ms > now_ms:
         return next_run_ms
-    return timing_from(record).next_after(max(now_ms, int(record["anchor_ms"] or 0), looked_at_ms - 1))
+    return timing_from(record).next_after(max(after_ms, looked_at_ms - 1))

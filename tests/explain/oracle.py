@@ -15,7 +15,7 @@ from headgate.models import TickCode
 
 QUARTER = timedelta(minutes=15)
 KEPT = 100
-"""Events, and runs by hand."""
+"""Events; runs by hand, of which a year must have fewer."""
 
 
 class Grid(NamedTuple):
@@ -63,7 +63,7 @@ class Fate(NamedTuple):
 
     Attributes:
         event: the number of the event that tells of it.
-        run: the number of the run by hand that made up for it; 0 for none.
+        run: a run by hand made up for it; all of those are kept.
     """
 
     code: TickCode
@@ -72,7 +72,7 @@ class Fate(NamedTuple):
     by: str | None = None
     why: str | None = None
     policy: str | None = None
-    run: int = 0
+    run: bool = False
 
 
 class Oracle:
@@ -85,7 +85,7 @@ class Oracle:
         self.fates: dict[int, Fate] = {}
         self.pause: tuple[str, str] | None = None
         self.catch_up_ms = 0
-        self.events = self.runs = self.changes = 0
+        self.events = self.changes = 0
         self.removed: set[int] = set()
 
     # what was done
@@ -138,8 +138,7 @@ class Oracle:
         unrun = (TickCode.DISCARDED, TickCode.PAUSED, TickCode.SPEC_CHANGED)
         ticks = [t for t in sorted(self.fates) if after_ms < t <= until_ms and self.fates[t].code in unrun]
         for tick in ticks:
-            self.runs += 1
-            self.fates[tick] = Fate(TickCode.MADE_UP, self.fates[tick].event, by=by, run=self.runs)
+            self.fates[tick] = Fate(TickCode.MADE_UP, self.fates[tick].event, by=by, run=True)
         return ticks
 
     def _fire(self, tick: int) -> None:
@@ -183,7 +182,7 @@ class Oracle:
 
     def _code_of(self, ms: int, fate: Fate) -> TickCode:
         """Of what made a job, what is kept for as long as it is."""
-        known = self.told(fate) or (fate.run and fate.run > self.runs - KEPT)
+        known = self.told(fate) or fate.run
         if fate.code not in {TickCode.ENQUEUED, TickCode.MADE_UP} or known:
             return fate.code
         return TickCode.FORGOTTEN if ms in self.removed else TickCode.ENQUEUED

@@ -193,6 +193,33 @@ async def made_up_for(stage: Stage) -> int:
     return FIRST
 
 
+@says(
+    TickCode.IN_NO_GAP,
+    "The tick of 08:02 UTC on 15 January 2027 is in no gap any more: it was made up for by ann, or deduplicated.",
+)
+async def in_no_gap(stage: Stage) -> int:
+    """It was deduplicated: its id was used before for other content. Its neighbours were made up for."""
+    await stage.put(on_missed="skip")
+    await stage.go(4 * MINUTE)
+    await stage.world.client.set(stage.world.keys("tick", ID, SECOND), "of other content", px=1000)
+    await stage.store.backfills.run(ID, START_MS, SECOND + MINUTE, by="ann")
+    return SECOND
+
+
+@says(
+    TickCode.IN_NO_GAP,
+    "The tick of 08:01 UTC on 15 January 2027 is in no gap any more: it was made up for, or deduplicated.",
+)
+async def in_no_gap_by_nobody_known(stage: Stage) -> int:
+    """Neither the run by hand nor the job is kept any more."""
+    await made_up_for(stage)
+    job_id = f"sched-{ID}-{FIRST}"
+    await stage.store.jobs.cancel(job_id)
+    await stage.store.jobs.delete(job_id)
+    await stage.world.client.delete(stage.world.keys("manual", ID))
+    return FIRST
+
+
 # it made no job
 
 
@@ -404,6 +431,19 @@ async def overdue(stage: Stage) -> int:
     await stage.put()
     await stage.world.advance(MINUTE + 12_345)
     return FIRST
+
+
+@says(
+    TickCode.OVERDUE,
+    "The tick of 08:06 UTC on 15 January 2027 is due now and not decided yet, overdue by 3 minutes 7 seconds; it "
+    "was missed: the pause ended at 08:05 UTC on 15 January 2027, and the policy run_once decides once somebody "
+    "schedules.",
+)
+async def after_a_pause_that_nobody_ended(stage: Stage) -> int:
+    await stage.put(on_missed="run_once")
+    await stage.store.control.pause(ID, by="ann", until_ms=START_MS + 5 * MINUTE)
+    await stage.world.advance(9 * MINUTE + 7_000)
+    return START_MS + 6 * MINUTE
 
 
 @says(

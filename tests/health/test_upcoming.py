@@ -78,6 +78,22 @@ async def test_a_paused_schedule_has_none_and_says_why(moved: World) -> None:
     assert found.description, "what it means can still be said"
 
 
+async def test_a_pause_that_ends_by_itself_has_ticks_after_its_end(moved: World) -> None:
+    """The tick at the end is still one of the pause, which is what becomes of it in the end."""
+    await moved.put("a", "@every:60000", on_missed="backfill", backfill_limit=9)
+    ends_ms = START_MS + 5 * MINUTE
+    await moved.store.control.pause("a", until_ms=ends_ms)
+    found = await moved.store.upcoming.of("a", 2)
+    assert [tick.tick_ms for tick in found.ticks] == [ends_ms + MINUTE, ends_ms + 2 * MINUTE]
+    assert (found.reason, found.paused_until_ms) == ("paused", ends_ms)
+    now_ms = await moved.advance(9 * MINUTE + 1)
+    found = await moved.store.upcoming.of("a", 1)
+    assert ([tick.tick_ms for tick in found.ticks], found.reason) == ([now_ms - 1 + MINUTE], "paused")
+    await moved.store.control.resume("a")
+    found = await moved.store.upcoming.of("a", 1)
+    assert (found.ticks[0].tick_ms, found.reason, found.paused_until_ms) == (now_ms - 1 + MINUTE, None, None)
+
+
 async def test_a_finished_schedule_has_none_and_says_why(moved: World) -> None:
     await moved.put("a", "@every:60000", ends_at_ms=START_MS + 2 * MINUTE)
     assert [tick.tick_ms for tick in (await moved.store.upcoming.of("a")).ticks] == [
@@ -163,6 +179,66 @@ async def test_all_schedules_are_merged_by_instant(moved: World) -> None:
     ]
     assert found.instants[1].schedule_ids == [f"herd-{number:02}" for number in range(10)]
     assert found.schedules == 13
+
+
+async def test_pauses_that_end_by_themselves_count_from_their_end(moved: World) -> None:
+    for schedule_id in ("a", "b", "over", "for-ever", "later"):
+        await moved.put(schedule_id, "@every:60000")
+    ends_ms = START_MS + 5 * MINUTE
+    await moved.store.control.pause("a", until_ms=ends_ms)
+    await moved.store.control.pause("over", until_ms=START_MS + 1)
+    await moved.store.control.pause("for-ever")
+    await moved.store.control.pause("later", until_ms=START_MS + DAY)
+    await moved.advance(30_000)
+    found = await moved.store.upcoming.all(ends_ms + MINUTE)
+    by_tick = {each.tick_ms: each.schedule_ids for each in found.instants}
+    assert by_tick == {
+        **{START_MS + n * MINUTE: ["b", "over"] for n in range(1, 6)},
+        ends_ms + MINUTE: ["a", "b", "over"],
+    }
+    assert (found.complete_until_ms, found.schedules) == (ends_ms + MINUTE, 3)
+
+
+async def test_what_comes_is_what_is_foretold(moved: World) -> None:
+    await moved.put("a", "@every:60000")
+    await moved.store.control.pause("a", until_ms=START_MS + 2 * MINUTE)
+    foretold = [each.tick_ms for each in (await moved.store.upcoming.all(START_MS + 6 * MINUTE)).instants]
+    scheduler = moved.scheduler()
+    await moved.own_the_duty(scheduler)
+    for _ in range(6):
+        await moved.advance(MINUTE)
+        while await scheduler.sweep() == 0:
+            pass
+    ran = [event["tick_ms"] for event in await moved.events("a") if event["outcome"] == "enqueued"]
+    assert sorted(ran) == foretold
+
+
+@ENDED
+async def test_pauses_that_were_not_read_end_what_is_complete(moved: World) -> None:
+    """Due and paused schedules count together, and the earliest of both that was not read is the limit."""
+    await write_by_hand(moved, {f"s{number:05}": START_MS + DAY + number for number in range(MAX_UPCOMING - 1)})
+    await moved.put("a", "@every:1000")
+    await moved.put("b", "@every:1000")
+    await moved.store.control.pause("a", until_ms=START_MS + DAY // 2)
+    await moved.store.control.pause("b", until_ms=START_MS + 2 * DAY)
+    found = await moved.store.upcoming.all(START_MS + DAY // 2 + 500)
+    assert (found.schedules, found.complete_until_ms) == (1, START_MS + DAY // 2 + 500)
+    call = moved.store.upcoming._scripts.call
+    _, cut, *rows = await call("upcoming", START_MS + 3 * DAY, MAX_UPCOMING, "id")
+    assert (int(cut), len(rows), rows[0][1]) == (START_MS + 2 * DAY, MAX_UPCOMING, "a")
+
+
+@ENDED
+async def test_what_the_indexes_of_pauses_hold_wrongly_does_no_harm(moved: World) -> None:
+    await moved.put("a", "@every:60000")
+    await moved.put("b", "@every:60000")
+    await moved.store.control.pause("b")
+    await moved.client.zadd(moved.keys("resumes"), {"a": START_MS, "b": START_MS, "gone": START_MS})
+    found = await moved.store.upcoming.all(START_MS + MINUTE)
+    assert [(each.count, each.schedule_ids) for each in found.instants] == [(1, ["a"])]
+    await moved.client.set(moved.keys("resumes"), "foreign")
+    found = await moved.store.upcoming.all(START_MS + MINUTE)
+    assert [each.schedule_ids for each in found.instants] == [["a"]]
 
 
 async def test_overdue_schedules_count_from_now_and_failing_ones_from_their_next_attempt(moved: World) -> None:
