@@ -13,6 +13,8 @@ from tests.support.servers import KINDS, PrivateServer, binary_of
 from tests.support.worlds import START_MS, World
 
 AVAILABLE = [kind for kind in KINDS if binary_of(kind)]
+ON_EVERY_STORE = ("lua", "fault", "jobs", "control")
+"""Tests of what scripts do, which engines may see differently. All others run on the embedded store alone, unless told."""
 
 if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
     raise RuntimeError(f"HEADGATE_TEST_ALL_STORES is set, and this machine has only {AVAILABLE}")
@@ -22,6 +24,22 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "damages_store(why): the test damages the store on purpose; no leaks are looked for"
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("HEADGATE_TEST_ALL_STORES"):
+        return
+    folder = config.rootpath / "tests"
+
+    def once(item: pytest.Item) -> bool:
+        callspec = getattr(item, "callspec", None)
+        store = callspec and (callspec.params.get("server") or callspec.params.get("own_server"))
+        part = item.path.relative_to(folder).parts[0]
+        return store in {None, AVAILABLE[0]} or part in ON_EVERY_STORE
+
+    kept = [item for item in items if once(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not once(item)])
+    items[:] = kept
 
 
 @pytest.fixture

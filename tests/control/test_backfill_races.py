@@ -27,6 +27,7 @@ async def paused_for(world: World, minutes: int) -> None:
     await resume(world)
 
 
+@pytest.mark.timeout(240)  # long on a busy machine
 async def test_two_weeks_in_ten_parts_with_a_crash_in_each_run_every_tick_once(moved: World) -> None:
     """Before a call is sent or after it is carried out, in turn; each part goes on until its range is done."""
     await paused_for(moved, WEEKS)

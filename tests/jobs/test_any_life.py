@@ -283,6 +283,7 @@ async def live(server: PrivateServer, seed: int, steps: int) -> Model:
         await world.close()
 
 
+@pytest.mark.timeout(240)  # long on a busy machine
 async def test_the_store_says_what_the_model_says_after_every_step(server: PrivateServer) -> None:
     taken: set[tuple[str, str]] = set()
     for seed in range(20):

@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -223,6 +224,7 @@ async def sweep_with(world: World, scheduler: Scheduler) -> None:
     await scheduler.sweep()
 
 
+@pytest.mark.timeout(240)  # long on a busy machine
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(history=st.lists(steps, min_size=5, max_size=25))
 async def test_the_invariants_hold_after_every_step(server: PrivateServer, history: list[tuple[Any, ...]]) -> None:
