@@ -14,7 +14,7 @@ from tests.support.worlds import START_MS, World
 
 AVAILABLE = [kind for kind in KINDS if binary_of(kind)]
 ON_EVERY_STORE = ("lua", "fault", "jobs", "control")
-"""Tests of what scripts do, which engines may see differently. All others run on the embedded store alone, unless told."""
+"""Tests of what scripts do, which engines may see differently; all others run on one store, unless told."""
 
 if os.environ.get("HEADGATE_TEST_ALL_STORES") and len(AVAILABLE) < len(KINDS):
     raise RuntimeError(f"HEADGATE_TEST_ALL_STORES is set, and this machine has only {AVAILABLE}")
