@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutations import MUTATIONS, ROOT, Mutation
+from tests.mutations import MUTATIONS, ROOT
+from tests.support.protections import Mutation
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[each.name for each in MUTATIONS])
