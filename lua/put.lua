@@ -1,7 +1,8 @@
 #!lua
 -- put: create a schedule, or replace its definition if it still is as the caller read it.
 --
--- KEYS     1 namespace root; touches meta, schedules, due, paused, failing, the schedule's record, events and gaps, wake
+-- KEYS     1 namespace root; touches meta, schedules, due, paused, failing, the schedule's record, events and gaps, wake;
+--          reads the job of its last tick
 -- ARGV     1 id; 2 revision as read ('' = there was no record); 3 "next_run_ms,last_tick_ms" as read, or 'keep' when the
 --          spec and its bounds stay: then where the schedule stands is left alone, and firing meanwhile is no conflict;
 --          4 next_run_ms ('' = no further tick), 5 anchor_ms, 6 paused '1' or '0' (used at creation only);
@@ -62,9 +63,9 @@ if not keep then
   redis.call('HSET', record, 'spec_since_ms', anchor)
 end
 -- A rule against overlaps holds from the run on that is under way, whose job nobody noted while there was no rule.
-local overlap = redis.call('HGET', record, 'overlap')
-if overlap == 'skip' and found[9] ~= 'skip' and (found[3] or '') ~= '' then
-  redis.call('HSET', record, 'last_job_id', TICK_JOB_PREFIX .. id .. '-' .. found[3])
+local run = TICK_JOB_PREFIX .. id .. '-' .. (found[3] or '')
+if found[9] ~= 'skip' and redis.call('HGET', record, 'overlap') == 'skip' and redis.call('EXISTS', key_job(run)) == 1 then
+  redis.call('HSET', record, 'last_job_id', run)
 end
 push_change(id, revision, ARGV[9])
 clear_failure(id)

@@ -74,7 +74,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         type: always ``about:blank``, as the title is that of the status; `code` tells errors apart.
         detail: for people: field, value and rule; may change.
         field: the offending field, parameter or header; absent unless the input is to blame.
-        current: of a stale write, the schedule as it stands without its payload, or null; else absent.
+        current: of a stale write, the schedule as it stands without payload and headers, or null; else absent.
         request_id: as in the answer's header and in the log.
     """
 
@@ -157,7 +157,9 @@ def _current(error: HeadgateError) -> Schedule | msgspec.UnsetType | None:
     if not isinstance(error, RevisionMismatch):
         return msgspec.UNSET
     found = error.current
-    return msgspec.structs.replace(found, payload=msgspec.UNSET) if isinstance(found, Schedule) else None
+    if not isinstance(found, Schedule):
+        return None
+    return msgspec.structs.replace(found, payload=msgspec.UNSET, headers=msgspec.UNSET)
 
 
 def _aiohttps(name: str, error: web.HTTPException) -> web.Response:

@@ -109,8 +109,10 @@ class Backfills:
         last_ms = wanted.pieces[-1].ticks[-1] if wanted.pieces else after_ms
         more_after = last_ms if wanted.more else None
         if stopped is not None:
-            passes = stopped.reason == Reason.HOOK_SKIPPED
-            more_after = stopped.tick_ms if passes else done[-1] if done else after_ms
+            if stopped.reason != Reason.HOOK_SKIPPED:
+                more_after = done[-1] if done else after_ms
+            elif stopped.tick_ms < last_ms:
+                more_after = stopped.tick_ms
         return Backfilled(
             dry_run=dry_run,
             ticks=done,
@@ -133,6 +135,7 @@ class Backfills:
         pieces: list[_Piece] = []
         in_gaps = room = 0
         unknown = current.count(after_ms, min(until_ms, unknown_ms)) if unknown_ms > after_ms else 0
+        since_ms = max(after_ms, unknown_ms, spec_since_ms)
         if force and unknown:
             ticks = _first(current, after_ms, min(until_ms, unknown_ms), MAX_RANGE)
             pieces.append(_Piece(Gap(from_ms=ticks[0], until_ms=ticks[-1], reason=""), "", current, ticks))
@@ -144,15 +147,15 @@ class Backfills:
                 continue
             spec = _spec_of(gap, current)
             count = spec.count(first_ms, last_ms)
-            in_gaps += spec.count(max(first_ms, spec_since_ms), last_ms) if last_ms > spec_since_ms else 0
+            in_gaps += spec.count(max(first_ms, since_ms), last_ms) if last_ms > since_ms else 0
             ticks = [] if more else _first(spec, first_ms, last_ms, MAX_RANGE - room)
             more = more or len(ticks) < count
             room += len(ticks)
             if ticks:
                 pieces.append(_Piece(gap, stored, spec, ticks))
-        passed_ms, since_ms = min(until_ms, schedule.last_tick_ms or 0), max(after_ms, spec_since_ms)
+        passed_ms = min(until_ms, schedule.last_tick_ms or 0)
         passed = current.count(since_ms, passed_ms) if passed_ms > since_ms else 0
-        return _Wanted(pieces, max(0, passed - in_gaps - unknown), 0 if force else unknown, more)
+        return _Wanted(pieces, max(0, passed - in_gaps), 0 if force else unknown, more)
 
     async def _enqueue(self, call: _Call, pieces: Sequence[_Piece]) -> tuple[list[int], _Stop | None]:
         done: list[int] = []

@@ -50,6 +50,14 @@ def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]], 
     return json.dumps(said, ensure_ascii=False)[1:]
 
 
+def revision_text(expected: int | None) -> str:
+    """A revision that a writer expects, as scripts take it; raises `InvalidRequest` unless it can be one."""
+    if expected is None:
+        return ""
+    check_range("expected_revision", expected, 0, MAX_REVISION)
+    return str(expected)
+
+
 def check_revision(schedule_id: str, schedule: Schedule | None, expected: int | None) -> None:
     """Raise `RevisionMismatch` unless the schedule is as its writer read it; 0 stands for one that does not exist."""
     if expected is None:

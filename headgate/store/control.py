@@ -5,12 +5,20 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from headgate.errors import Conflict, InvalidRequest, NotFound, NotPaused, ScheduleNotFound, StoreError
+from headgate.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    NotPaused,
+    RevisionMismatch,
+    ScheduleNotFound,
+    StoreError,
+)
 from headgate.missed import Resumption, plan_resumption
 from headgate.models import MissedTicks, Schedule, check_range, check_text
 from headgate.names import check_schedule_id
 from headgate.settings import MAX_INSTANT_MS, MAX_TEXT, MAX_WHO
-from headgate.store.changes import change_text, check_revision
+from headgate.store.changes import change_text, check_revision, revision_text
 from headgate.store.leases import check_lease
 from headgate.store.records import pairs, schedule_from
 from headgate.store.scripts import Scripts
@@ -55,10 +63,11 @@ class Control:
         check_text("by", by, MAX_WHO)
         if until_ms is not None:
             check_range("until_ms", until_ms, 0, MAX_INSTANT_MS)
-        await self._end_what_is_over(schedule_id)
+        revision_text(expected_revision)
+        expected_revision = await self._end_what_is_over(schedule_id, until_ms, expected_revision)
         until = "" if until_ms is None else str(until_ms)
         said = {"reason": [None, reason or None], "until_ms": [None, until or None]}
-        expected = "" if expected_revision is None else str(expected_revision)
+        expected = revision_text(expected_revision)
         [word] = await self._scripts.call(
             "pause", schedule_id, expected, reason, by, until, change_text("paused", by, said)
         )
@@ -128,13 +137,25 @@ class Control:
                 return await self._get(schedule_id)
         raise Conflict(f"schedule {schedule_id} was changed by others {_TRIES} times in a row")
 
-    async def _end_what_is_over(self, schedule_id: str) -> None:
-        """A pause that was to end by now does not become part of a new one, though nobody was there to end it."""
+    async def _end_what_is_over(
+        self, schedule_id: str, until_ms: int | None, expected_revision: int | None
+    ) -> int | None:
+        """A pause that was to end by now does not become part of a new one, though nobody was there to end it.
+
+        Returns:
+            The revision that the new pause is to expect.
+        """
         now_text, flat = await self._scripts.call("get", schedule_id)
-        pause = schedule_from(pairs(flat)).pause if flat else None
-        if pause and pause.until_ms is not None and pause.until_ms <= int(now_text):
-            with suppress(NotPaused, NotFound):
-                await self.resume(schedule_id, by=BY_ITSELF)
+        schedule = schedule_from(pairs(flat)) if flat else None
+        ends_at_ms = schedule.pause.until_ms if schedule and schedule.pause else None
+        if schedule is None or ends_at_ms is None or ends_at_ms > int(now_text):
+            return expected_revision
+        check_revision(schedule_id, schedule, expected_revision)
+        if until_ms is None or until_ms > int(now_text):  # else it is refused, and nothing is written
+            with suppress(NotPaused, NotFound, RevisionMismatch):  # somebody else was there meanwhile
+                resumed = await self.resume(schedule_id, by=BY_ITSELF, expected_revision=schedule.revision)
+                return None if expected_revision is None else resumed.revision
+        return expected_revision
 
     async def _get(self, schedule_id: str) -> Schedule:
         _now, flat = await self._scripts.call("get", schedule_id)

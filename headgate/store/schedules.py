@@ -18,7 +18,7 @@ from headgate.log import log_event
 from headgate.models import Schedule, ScheduleDefinition, check_labels, check_text
 from headgate.names import check_id_prefix, check_schedule_id
 from headgate.settings import MAX_EXAMINED, MAX_PAGE, MAX_WHO
-from headgate.store.changes import change_text, check_revision
+from headgate.store.changes import change_text, check_revision, revision_text
 from headgate.store.leases import check_lease
 from headgate.store.paging import check_limit, read_cursor, write_cursor
 from headgate.store.records import SCHEDULE_FIELDS, pairs, schedule_from
@@ -181,7 +181,7 @@ class Schedules:
         """
         check_schedule_id(schedule_id)
         check_text("by", by, MAX_WHO)
-        expected = "" if expected_revision is None else str(expected_revision)
+        expected = revision_text(expected_revision)
         removed = await self._scripts.call(
             "delete", schedule_id, self._history_ms, change_text("deleted", by, {}), expected
         )

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from headgate.errors import InvalidRequest, ScheduleNotFound, SkipTick
+from headgate.errors import InvalidRequest, ScheduleNotFound, SkipTick, StoreUnavailable
 from headgate.hooks import Enqueueing, Hooks, Trigger
 from headgate.hooks import backfill as past_hooks
-from headgate.models import Backfilled, QueueLimits
+from headgate.models import Backfilled, JobRequest, QueueLimits
 from headgate.names import fingerprint
-from headgate.settings import MAX_GAPS, MAX_RANGE
+from headgate.settings import MARKER_MAX_MS, MAX_GAPS, MAX_RANGE
 from tests.control.acts import DAY, HOUR, MINUTE, at, dump, finish, gaps, pass_time, pause, ran, resume, sweep
+from tests.lua.test_leases import Lossy
 from tests.support.worlds import START_MS, World
 
 
@@ -45,9 +46,10 @@ async def test_the_ticks_of_a_gap_become_jobs_oldest_first_and_the_gap_is_gone(m
     assert job.periodic_origin is not None
     assert job.periodic_origin.tick_ms == at(3)
     runs = (await moved.store.runs.list("a")).runs
-    assert [(run.trigger, run.tick_ms, run.by, run.outcome) for run in runs] == [
-        ("backfill", at(minute), "ann", "enqueued") for minute in (5, 4, 3, 2, 1)
-    ]
+    assert [(run.trigger, run.by, run.outcome, run.job_id) for run in runs] == [
+        ("backfill", "ann", "enqueued", f"sched-a-{at(1)}")
+    ], "one entry for all of them"
+    assert (runs[0].tick_ms, runs[0].from_ms, runs[0].until_ms, runs[0].count) == (at(1), at(1), at(5), 5)
 
 
 async def test_it_moves_nothing_of_where_the_schedule_stands(moved: World) -> None:
@@ -116,7 +118,65 @@ async def test_a_thousand_a_call_and_from_where_to_go_on(moved: World) -> None:
     rest = await backfill(moved, MAX_RANGE, 1300)
     assert (minutes(rest), rest.more_after_ms) == (list(range(1001, 1301)), None)
     assert len(await moved.queued()) == 1300
-    assert len((await moved.store.runs.list("a", limit=100)).runs) == 100
+    runs = (await moved.store.runs.list("a", limit=100)).runs
+    assert sum(run.count or 0 for run in runs) == 1300
+    assert len(runs) == 1300 // 200 + 1, "one for each call of the store"
+
+
+async def test_many_ticks_made_up_for_push_no_run_by_hand_out(moved: World) -> None:
+    await paused_for(moved, 150)
+    await moved.store.producer.run_now("a", idempotency_key="k", by="ann")
+    assert len((await backfill(moved, 0, 150)).ticks) == 150
+    made_up, by_hand = (await moved.store.runs.list("a", limit=100)).runs
+    assert (made_up.trigger, made_up.from_ms, made_up.until_ms, made_up.count) == ("backfill", at(1), at(150), 150)
+    assert (by_hand.trigger, by_hand.by, by_hand.from_ms, by_hand.count) == ("manual", "ann", None, None)
+
+
+@pytest.mark.parametrize("losses", [1, 2, 3])
+async def test_a_lost_answer_is_told_and_what_became_jobs_by_then_ran_already(moved: World, losses: int) -> None:
+    """Asked again by itself, the store would say that nothing was left, as if somebody else had done it."""
+    await paused_for(moved, 500)
+    lossy: Any = Lossy(moved.client, 0)
+    store = moved.store_on(lossy)
+    call, sent = store.backfills._scripts.call, 0
+
+    async def losing(name: str, *args: str | int) -> Any:
+        nonlocal sent
+        sent += name == "backfill"
+        lossy.losses = int(name == "backfill" and sent == losses)
+        return await call(name, *args)
+
+    store.backfills._scripts.call = losing  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailable):
+        await store.backfills.run("a", at(0), at(500))
+    assert sent == losses
+    count = min(200 * losses, 500)
+    assert len(await moved.queued()) == count, "the call was carried out"
+    rest = await backfill(moved, 0, 500)
+    assert (minutes(rest), rest.already_ran) == (list(range(count + 1, 501)), count)
+    assert (rest.stopped_by, rest.more_after_ms) == (None, None)
+    assert await ran(moved) == list(range(1, 501))
+
+
+async def test_from_where_to_go_on_is_the_last_wanted_tick_whoever_made_up_for_it(moved: World) -> None:
+    """Another's work is no reason to look at it all again, nor to end before the rest."""
+    await paused_for(moved, 1300)
+    backfills: Any = moved.store_on(moved.client).backfills
+    read, calls = backfills._gaps, 0
+
+    async def late(schedule_id: str) -> Any:
+        nonlocal calls
+        calls += 1
+        answer = await read(schedule_id)
+        if calls == 1:
+            await moved.store.backfills.run("a", at(0), at(1000))
+        return answer
+
+    backfills._gaps = late
+    done = await backfills.run("a", at(0), at(1300))
+    assert (done.ticks, done.more_after_ms) == ([], at(1000))
+    rest = await backfill(moved, 1000, 1300)
+    assert (len(rest.ticks), rest.more_after_ms) == (300, None)
 
 
 async def test_a_repeat_finds_nothing_left_even_after_the_jobs_are_done_and_gone(moved: World) -> None:
@@ -143,8 +203,55 @@ async def test_ticks_before_it_was_created_are_unknown_and_need_force(moved: Wor
     assert (done.ticks, done.unknown, done.already_ran) == ([], 10, 0)
     forced = await backfill(moved, 50, 60, force=True)
     assert (minutes(forced), forced.unknown) == (list(range(51, 61)), 0)
+    await moved.advance(23 * HOUR)
+    assert len(await jobs_done(moved, 10)) == 10, "their jobs are gone"
     again = await backfill(moved, 50, 60, force=True)
-    assert await ran(moved) == list(range(51, 61)), again
+    assert await moved.queued() == [], again
+    [run] = (await moved.store.runs.list("a")).runs
+    assert (run.from_ms, run.until_ms, run.count) == (at(51), at(60), 10)
+
+
+async def jobs_done(world: World, count: int) -> list[str]:
+    """Jobs that were run to their end, and of which nothing is kept."""
+    done = [await finish(world) for _ in range(count)]
+    for job_id in done:
+        await world.store.jobs.delete(job_id)
+    return done
+
+
+async def test_the_marker_of_a_forced_tick_stays_for_a_day(moved: World) -> None:
+    """No gap tells that it was made up for. One from a gap lives as any."""
+    await moved.advance(HOUR)
+    await paused_for(moved, 2)
+    await backfill(moved, 50, 60, force=True)
+    for minute in (51, 60):
+        assert await moved.client.pttl(moved.keys("tick", "a", at(minute))) > MARKER_MAX_MS - HOUR
+    await backfill(moved, 60, 62)
+    assert await moved.client.pttl(moved.keys("tick", "a", at(61))) < HOUR
+
+
+async def test_ticks_that_ran_are_those_of_the_spec_as_it_is(moved: World) -> None:
+    """Of the time before it, only what is in gaps is known."""
+    await moved.put("a")
+    await pass_time(moved, 5 * MINUTE)
+    await moved.put("a", "@every:10000")
+    assert (await moved.record("a"))["spec_since_ms"] == str(at(5))
+    await pass_time(moved, MINUTE, step=10_000)
+    done = await backfill(moved, 0, 5, dry_run=True)
+    assert (done.ticks, done.already_ran, done.unknown) == ([], 0, 0)
+    assert (await backfill(moved, 0, 6, dry_run=True)).already_ran == 6
+    await moved.put("a", "@every:10000", payload=2)
+    assert (await moved.record("a"))["spec_since_ms"] == str(at(5)), "another edit begins no new spec"
+
+
+async def test_what_is_unknown_takes_nothing_from_what_ran(moved: World) -> None:
+    await moved.advance(HOUR)
+    await moved.put("a")
+    await pass_time(moved, 2 * MINUTE)
+    await moved.put("a", "@every:30000")
+    await pass_time(moved, 2 * MINUTE, step=30_000)
+    done = await backfill(moved, 50, 64, dry_run=True)
+    assert (done.ticks, done.already_ran, done.unknown) == ([], 4, 20)
 
 
 async def test_a_deleted_schedules_ticks_are_run_once_whatever_is_forced(moved: World) -> None:
@@ -217,8 +324,23 @@ async def test_barred_content_stops_it_and_the_tick_stays_in_its_gap(moved: Worl
     assert await moved.queued() == []
 
 
+async def test_a_tick_whose_unique_key_is_held_stays_in_its_gap(moved: World) -> None:
+    await paused_for(moved, 4, unique_key="u")
+    done = await backfill(moved, 0, 4)
+    assert (minutes(done), done.stopped_by, done.more_after_ms) == ([1], "unique_key", at(1))
+    assert await gaps(moved) == [(2, 4, "paused")]
+    await finish(moved)
+    await moved.store.producer.enqueue(JobRequest(kind="other", queue="q", unique_key="u"))
+    none = await backfill(moved, 1, 4)
+    assert (none.ticks, none.stopped_by, none.more_after_ms) == ([], "unique_key", at(1))
+    await finish(moved, queue="q")
+    assert minutes(await backfill(moved, 1, 4)) == [2]
+    assert await gaps(moved) == [(3, 4, "paused")]
+
+
 @pytest.mark.parametrize(("raises", "reason"), [(SkipTick("no"), "hook_skipped"), (ValueError(), "hook_error")])
 async def test_a_hook_has_its_say_and_may_stop_it(moved: World, raises: Exception, reason: str) -> None:
+    """What it skips is passed over by whoever goes on; what it fails at is tried again."""
     await paused_for(moved, 4)
     seen: list[tuple[Trigger, int | None]] = []
 
@@ -236,6 +358,39 @@ async def test_a_hook_has_its_say_and_may_stop_it(moved: World, raises: Exceptio
     assert seen == [(Trigger.BACKFILL, at(minute)) for minute in (1, 2, 3, 4)]
     assert await gaps(moved) == [(3, 4, "paused")]
     assert (await moved.store.jobs.get(f"sched-a-{at(2)}", include_payload=True)).payload == {"minute": 2}
+    assert done.more_after_ms == at(3 if reason == "hook_skipped" else 2)
+    rest = await past_hooks(moved.store, hooks, "a", done.more_after_ms, at(4))
+    if reason == "hook_skipped":
+        assert (minutes(rest), rest.stopped_by, rest.more_after_ms) == ([4], None, None)
+        assert await gaps(moved) == [(3, 3, "paused")]
+        last = await past_hooks(moved.store, hooks, "a", at(2), at(3))
+        assert (last.stopped_by, last.more_after_ms) == ("hook_skipped", None), "there is nothing to go on with"
+    else:
+        assert (rest.ticks, rest.stopped_by, rest.more_after_ms) == ([], reason, at(2))
+
+
+async def test_after_hooks_hear_what_became_of_each_tick(moved: World) -> None:
+    await paused_for(moved, 4)
+    heard: list[tuple[Trigger, int | None, str, str]] = []
+
+    async def before(job: Enqueueing) -> None:
+        if job.tick_ms == at(3):
+            raise SkipTick("no")
+
+    async def after(job: Enqueueing, outcome: str, reason: str) -> None:
+        heard.append((job.trigger, job.tick_ms, str(outcome), str(reason)))
+
+    hooks = Hooks()
+    hooks.after.append(after)
+    await past_hooks(moved.store, hooks, "a", at(0), at(1), dry_run=True)
+    assert heard == []
+    hooks.before.append(before)
+    await past_hooks(moved.store, hooks, "a", at(0), at(4))
+    assert heard == [
+        (Trigger.BACKFILL, at(1), "enqueued", "accepted"),
+        (Trigger.BACKFILL, at(2), "enqueued", "accepted"),
+        (Trigger.BACKFILL, at(3), "skipped", "hook_skipped"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import pytest
 
 from headgate.errors import InvalidCursor, InvalidRequest, RevisionMismatch
 from headgate.models import Change, ManualRun, ScheduleDefinition
+from headgate.store import Store
 from tests.control.acts import DAY, MINUTE, at, dump, pause, resume
+from tests.lua.test_leases import Lossy
 from tests.support.worlds import START_MS, World
 
 
@@ -135,6 +137,66 @@ async def test_a_stale_writer_is_told_what_is_there_and_changes_nothing(moved: W
         assert refused.value.current == await moved.store.schedules.get("a")
     assert await dump(moved) == before
     await WRITES[write](moved, right)
+
+
+@pytest.mark.parametrize("expected", ["right", True, False, -1, 1.5, 2**53, b"1", [1]])
+@pytest.mark.parametrize("write", [*WRITES, "resume"])
+async def test_a_revision_that_can_be_none_is_refused_and_nothing_is_written(
+    moved: World, write: str, expected: Any
+) -> None:
+    """Also the right number as text: another language may print it otherwise."""
+    right = await put(moved, payload="now")
+    if write == "resume":
+        await pause(moved)
+        right = (await moved.store.schedules.get("a")).revision
+    before = await dump(moved)
+    wrong: Any = str(right) if expected == "right" else expected
+    with pytest.raises(InvalidRequest) as refused:
+        await (resume(moved, expected_revision=wrong) if write == "resume" else WRITES[write](moved, wrong))
+    assert refused.value.field == "expected_revision"
+    assert await dump(moved) == before
+
+
+async def lossy_store(world: World, script: str) -> Store:
+    """Of which the first answer to a script is lost after it was carried out."""
+    lossy: Any = Lossy(world.client, 0)
+    store = world.store_on(lossy)
+    call, sent = store.control._scripts.call, 0
+
+    async def losing(name: str, *args: str | int) -> Any:
+        nonlocal sent
+        if name == script:
+            sent += 1
+            lossy.losses = int(sent == 1)
+        return await call(name, *args)
+
+    store.control._scripts.call = losing  # type: ignore[method-assign]
+    return store
+
+
+async def test_a_write_whose_answer_was_lost_is_no_conflict(moved: World) -> None:
+    """Though its repeat finds another revision than the one it insists on: its own."""
+    revision = await put(moved)
+    store = await lossy_store(moved, "put")
+    done = await store.schedules.put("a", definition(payload=1), expected_revision=revision)
+    assert done.schedule.payload == 1
+    store = await lossy_store(moved, "pause")
+    it = await store.control.pause("a", reason="x", expected_revision=done.schedule.revision)
+    assert it.paused
+    store = await lossy_store(moved, "resume")
+    it = await store.control.resume("a", expected_revision=it.revision)
+    assert not it.paused
+    assert [change.what for change in await changes(moved)] == ["resumed", "paused", "updated", "created"]
+
+
+async def test_neither_lists_nor_the_log_say_what_is_in_headers(moved: World) -> None:
+    revision = await put(moved, headers={"token": "SECRET"}, payload="SECRET")
+    assert (await moved.store.schedules.get("a")).headers == {"token": "SECRET"}
+    assert "SECRET" not in str(await moved.store.schedules.list())
+    assert "SECRET" not in str(await changes(moved))
+    with pytest.raises(RevisionMismatch) as refused:
+        await put(moved, expected=revision + 1)
+    assert "SECRET" not in str(refused.value)
 
 
 async def test_zero_expects_that_there_is_none(moved: World) -> None:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headgate.errors import Conflict, InvalidRequest, LeaseLost, NotPaused, RevisionMismatch, ScheduleNotFound
 from headgate.models import QueueLimits, ScheduleDefinition
 from headgate.settings import MAX_TEXT, MAX_WHO
 from headgate.store.control import BY_ITSELF
-from tests.control.acts import DAY, HOUR, MINUTE, SECOND, at, dump, gaps, on_duty, pass_time, pause, ran, resume, sweep
+from tests.control.acts import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    at,
+    dump,
+    gaps,
+    on_duty,
+    pass_time,
+    pause,
+    ran,
+    resume,
+    sweep,
+    ticks_of,
+)
 from tests.support.worlds import START_MS, World
 
 
@@ -43,6 +60,25 @@ async def test_a_second_pause_gives_the_reason_name_and_end_anew_and_keeps_since
     assert it.pause.since_ms == START_MS
     await pass_time(moved, 2 * HOUR, step=HOUR)
     assert (await moved.store.schedules.get("a")).paused, "the first one's end is forgotten"
+
+
+async def test_a_second_pause_in_the_same_words_writes_nothing(moved: World) -> None:
+    """Also from whoever read it before the first: it is what they want."""
+    await moved.put("a")
+    stale = (await moved.store.schedules.get("a")).revision
+    words: dict[str, Any] = {"reason": "why", "by": "ann", "until_ms": START_MS + HOUR}
+    first = await moved.store.control.pause("a", **words)
+    before = await dump(moved)
+    await moved.advance(MINUTE)
+    assert await moved.store.control.pause("a", **words) == first
+    assert await moved.store.control.pause("a", expected_revision=stale, **words) == first
+    after = await dump(moved)
+    del before[moved.keys.root + "test-clock"], after[moved.keys.root + "test-clock"]
+    assert after == before
+    changes = (await moved.store.changes.list("a")).changes
+    assert [change.what for change in changes] == ["paused", "created"]
+    other = await moved.store.control.pause("a", **words | {"by": "bob"})
+    assert other.revision > first.revision
 
 
 async def test_a_pause_of_what_is_not_as_it_was_read_is_refused_with_what_is_there(moved: World) -> None:
@@ -137,6 +173,100 @@ async def test_ticks_after_the_end_were_missed_not_paused_should_nobody_have_sch
     await sweep(moved)
     assert await ran(moved) == [18, 19, 20]
     assert await gaps(moved) == [(1, 10, "paused"), (11, 17, "discarded")]
+
+
+async def test_whoever_resumes_it_after_its_end_finds_later_ticks_missed(moved: World) -> None:
+    """Nobody scheduled when it was to end. Only its own ticks are paused ones, whatever is asked for those."""
+    for missed, own, left in (("none", [], 10), ("run_once", [10], 9), ("backfill", [9, 10], 8)):
+        name = f"p-{missed}"
+        await moved.put(name, queue=name, on_missed="backfill", backfill_limit=2)
+        await moved.store.control.pause(name, until_ms=at(10))
+        await moved.set_clock(at(20))
+        await moved.store.control.resume(name, missed=missed, by="ann")
+        await sweep(moved)
+        ticks = ticks_of(await moved.queued(name), name)
+        assert [(tick - START_MS) // MINUTE for tick in ticks] == [*own, 19, 20]
+        reasons = {(gap["from_ms"], gap["until_ms"]): gap["reason"] for gap in await moved.gaps(name)}
+        assert reasons == {(at(1), at(left)): "paused", (at(11), at(18)): "discarded"}
+        await moved.set_clock(START_MS)
+
+
+async def test_a_new_pause_after_one_that_is_over_ends_that_first(moved: World) -> None:
+    await moved.put("a")
+    await pause(moved, reason="one", by="ann", until_ms=at(10))
+    await moved.advance(20 * MINUTE)
+    over = (await moved.store.schedules.get("a")).revision
+    before = await dump(moved)
+    with pytest.raises(RevisionMismatch):
+        await pause(moved, reason="two", expected_revision=over - 1)
+    with pytest.raises(InvalidRequest):
+        await pause(moved, reason="two", until_ms=at(15))
+    assert await dump(moved) == before, "what is refused ends nothing"
+    it = await moved.store.control.pause("a", reason="two", by="bob", expected_revision=over)
+    assert it.pause is not None
+    assert (it.pause.reason, it.pause.by, it.pause.since_ms, it.pause.until_ms) == ("two", "bob", at(20), None)
+    assert await gaps(moved) == [(1, 10, "paused")]
+    changes = (await moved.store.changes.list("a")).changes
+    assert [(change.what, change.by) for change in changes] == [
+        ("paused", "bob"),
+        ("resumed", BY_ITSELF),
+        ("paused", "ann"),
+        ("created", None),
+    ]
+
+
+# between the scheduler's look and its call
+
+
+@pytest.mark.parametrize("anew", ["prolonged", "for good", "resumed and paused", "resumed and paused for long"])
+async def test_a_scheduler_resumes_no_pause_that_somebody_made_since_it_looked(moved: World, anew: str) -> None:
+    await moved.put("a")
+    await pause(moved, until_ms=at(5))
+    await moved.advance(5 * MINUTE)
+    scheduler = await on_duty(moved)
+    due: Any = moved.store.ticks.due
+
+    async def late(*args: Any) -> Any:
+        page = await due(*args)
+        if anew.startswith("resumed"):
+            await resume(moved)
+        await pause(moved, reason="longer", until_ms=None if anew in {"for good", "resumed and paused"} else at(50))
+        return page
+
+    ticks: Any = scheduler._store.ticks
+    ticks.due = late
+    await scheduler.sweep()
+    ticks.due = due
+    it = await moved.store.schedules.get("a")
+    assert it.pause is not None
+    assert it.pause.reason == "longer"
+    before = await dump(moved)
+    control: Any = moved.store_on(moved.client).control
+    call, sent = control._scripts.call, []
+
+    async def noted(name: str, *args: Any) -> Any:
+        sent.append(name)
+        return await call(name, *args)
+
+    control._scripts.call = noted
+    with pytest.raises(Conflict):
+        await control.resume("a", token=scheduler.duty.token)
+    assert sent == ["get"], "it is not even asked for"
+    assert await dump(moved) == before
+
+
+async def test_the_script_resumes_for_a_scheduler_only_what_was_to_end_by_now(moved: World) -> None:
+    """Prolonged after the plan was made: the script has the last word."""
+    await moved.put("a")
+    scheduler = await on_duty(moved)
+    for until_ms in (at(5), None):
+        await pause(moved, until_ms=until_ms)
+        revision = (await moved.store.schedules.get("a")).revision
+        arguments = ("a", revision, "", "", START_MS, at(1), "", "}")
+        before = await dump(moved)
+        answer = await moved.store.control._scripts.call("resume", scheduler.duty.token, *arguments)
+        assert answer == ["moved"]
+        assert await dump(moved) == before
 
 
 async def test_only_the_holder_of_the_duty_ends_a_pause(moved: World) -> None:

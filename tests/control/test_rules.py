@@ -8,6 +8,7 @@ import pytest
 
 from headgate.errors import InvalidRequest
 from headgate.models import JobRequest, MissedPolicy, Overlap, ScheduleDefinition
+from headgate.names import fingerprint
 from headgate.store.attempts import Report
 from tests.control.acts import DAY, HOUR, MINUTE, at, finish, gaps, pass_time, ran, sweep
 from tests.support.worlds import START_MS, World
@@ -116,6 +117,48 @@ async def test_a_restored_record_learns_of_its_run_from_the_marker(moved: World)
     assert [word for _, word, _ in await decided(moved)][-2:] == ["enqueued/replayed", "deduplicated/overlap"]
 
 
+@pytest.mark.parametrize("before", [{}, {"priority": 1}, {"unique_key": "u"}, {"max_lateness_ms": HOUR}])
+async def test_overlap_counts_from_the_run_that_is_under_way(moved: World, before: dict[str, Any]) -> None:
+    """Whether or not the schedule had other rules by then."""
+    await moved.put("a", **before)
+    await pass_time(moved, MINUTE)
+    [claim] = (await moved.store.attempts.admit("w", ["default"], 1, DAY)).claims
+    await moved.put("a", overlap="skip")
+    await pass_time(moved, MINUTE)
+    first = f"sched-a-{at(1)}"
+    assert await decided(moved) == [(1, "enqueued/accepted", first), (2, "deduplicated/overlap", first)]
+    await moved.store.attempts.finish([Report(claim, "completed")])
+    await pass_time(moved, MINUTE)
+    assert (await decided(moved))[-1] == (3, "enqueued/accepted", f"sched-a-{at(3)}")
+
+
+async def test_overlap_counts_from_a_run_though_later_ticks_made_no_job(moved: World) -> None:
+    await moved.put("a", max_lateness_ms=10_000)
+    await pass_time(moved, MINUTE)
+    await moved.advance(MINUTE + 10_001)
+    await sweep(moved)
+    await moved.put("a", max_lateness_ms=10_000, overlap="skip")
+    await moved.advance(MINUTE - 10_001)
+    await sweep(moved)
+    assert [word for _, word, _ in await decided(moved)] == [
+        "enqueued/accepted",
+        "skipped/too_late",
+        "deduplicated/overlap",
+    ]
+
+
+async def test_a_run_that_was_set_aside_stands_in_nobodys_way(moved: World) -> None:
+    """It waits for a release that may never come."""
+    await moved.put("a", overlap="skip", payload={"v": 1})
+    await pass_time(moved, MINUTE)
+    await moved.store.quarantine.add(fingerprint("test", '{"v":1}'))
+    assert (await moved.store.attempts.admit("w", ["default"], 1, DAY)).claims == []
+    assert (await moved.store.jobs.get(f"sched-a-{at(1)}")).state == "quarantined"
+    await moved.put("a", overlap="skip", payload={"v": 2})
+    await pass_time(moved, MINUTE)
+    assert (await decided(moved))[-1] == (2, "enqueued/accepted", f"sched-a-{at(2)}")
+
+
 async def test_overlap_excludes_a_policy_of_backfill(moved: World) -> None:
     with pytest.raises(InvalidRequest) as refused:
         await moved.put("a", overlap=Overlap.SKIP, on_missed=MissedPolicy.BACKFILL)
@@ -207,6 +250,15 @@ async def test_headers_reach_the_job_of_a_tick(moved: World) -> None:
     assert claim.headers == {"tenant": "blue", "empty": ""}
 
 
+async def test_a_job_may_always_run_before_its_deadline(moved: World) -> None:
+    """However late its jitter makes it."""
+    await moved.put("a", deadline_ms=30_001, jitter_ms=30_000)
+    await pass_time(moved, 20 * MINUTE)
+    for tick in range(1, 21):
+        job = await moved.store.jobs.get(f"sched-a-{at(tick)}")
+        assert job.available_at_ms < (job.deadline_ms or 0) == at(tick) + 30_001
+
+
 # what a definition may say
 
 
@@ -231,6 +283,8 @@ async def test_sixteen_labels_are_kept_and_seventeen_refused(moved: World) -> No
         ({"jitter_ms": -1}, "jitter_ms"),
         ({"max_lateness_ms": 0}, "max_lateness_ms"),
         ({"deadline_ms": 0}, "deadline_ms"),
+        ({"deadline_ms": 30_000, "jitter_ms": 30_000}, "deadline_ms"),
+        ({"deadline_ms": 1, "jitter_ms": 30_000}, "deadline_ms"),
         ({"overlap": "queue"}, "overlap"),
         ({"labels": {"": "x"}}, "labels"),
         ({"labels": {"x": "y" * 64}}, "labels"),

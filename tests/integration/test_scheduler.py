@@ -124,6 +124,26 @@ async def test_a_paused_schedule_does_not_fire(moved: World) -> None:
     assert len(await moved.events("moving")) == 1
 
 
+async def test_a_lost_entry_of_what_resumes_is_put_back_by_the_look_from_time_to_time(world: World) -> None:
+    """No heartbeat counts those: the duty stays where it is, and the other indexes are whole."""
+    await world.put("later", "@every:86400000")
+    await world.store.control.pause("later", until_ms=int(time.time() * 1000) + 3_600_000)
+    scheduler = world.scheduler()
+    async with running(scheduler):
+        await next_heartbeat(world, scheduler)
+        assert time.monotonic() + 500 < scheduler._mend_at < time.monotonic() + 601, "it was looked at when it began"
+        await world.client.delete(world.keys("resumes"))
+        await next_heartbeat(world, scheduler)
+        assert not await world.client.exists(world.keys("resumes"))
+        scheduler._mend_at = time.monotonic()
+
+        async def back() -> bool:
+            return bool(await world.client.zcard(world.keys("resumes")))
+
+        await wait_until(back)
+        assert scheduler._mend_at > time.monotonic() + 500
+
+
 async def test_a_fault_of_our_own_is_a_line_in_the_log_and_not_the_end(
     moved: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
