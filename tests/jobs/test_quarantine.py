@@ -153,7 +153,12 @@ async def test_a_tick_is_skipped_and_its_schedule_goes_on_until_released(moved: 
         assert int((await moved.record("a"))["next_run_ms"]) == tick + 60_000
     assert await happened(moved, "a") == ["skipped/quarantined"] * 3
     assert await moved.gaps("a") == [
-        {"from_ms": START_MS + 60_000, "until_ms": START_MS + 180_000, "reason": "quarantined"}
+        {
+            "from_ms": START_MS + 60_000,
+            "until_ms": START_MS + 180_000,
+            "reason": "quarantined",
+            "spec": "@every:60000",
+        }
     ]
     assert await moved.queued() == []
     await moved.store.quarantine.release(BAD)

@@ -22,7 +22,7 @@ CONTROL = (
     Mutation(
         "pause: its end wakes whoever sleeps",
         "lua/lib/earliest.lua",
-        "if resume and (not score or resume < score) then score = resume end",
+        "if resume and (not due or resume < due) then due = resume end",
         "",
         PAUSE,
     ),
