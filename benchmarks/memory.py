@@ -51,7 +51,7 @@ class Day:
 
     def __init__(self, bench: Bench, namespace: str, schedules: int) -> None:
         self._client = bench.client
-        settings = Settings(lease_ttl_ms=_HOUR_MS, call_timeout_ms=60_000)  # the leases are on the server's own clock
+        settings = Settings(lease_ttl_ms=_HOUR_MS, call_timeout_ms=20_000)  # the leases are on the server's own clock
         self._store = Store(bench.client, namespace, settings=settings, pieces={"clock": _CLOCK})
         self._heart = Heart(self._store.leases, settings, duties=("scheduler", "reclaimer"))
         self._scheduler = Scheduler(self._store, Wakeups(bench.pubsub, namespace), self._heart)

@@ -26,8 +26,7 @@ SENTENCES: Final = {
     TickCode.HOOK_SKIPPED: "The tick of {at} was skipped by a hook of the application.",
     TickCode.SPEC_CHANGED: "The tick of {at} was not decided yet when the spec was changed{by}; it did not run.",
     TickCode.PAUSED: "The tick of {at} did not run: the schedule was paused{by}{why}.",
-    TickCode.PAUSED_NOW: "The tick of {at} is due, but the schedule is paused{since}{by}{why}{until}; "
-    "what becomes of it is decided when it is resumed.",
+    TickCode.PAUSED_NOW: "The tick of {at} is due, but the schedule is paused{since}{by}{why}{until}; {fate}.",
     TickCode.FAILING: "The tick of {at} has been failing since {from} because {reason}: "
     "tried {times}, next try at {retry}.",
     TickCode.BEHIND_FAILING: "The tick of {at} is due and not decided yet: the schedule has been failing at {other} "
@@ -142,6 +141,7 @@ def _words(it: Explanation, clock: Clock, zone: str) -> dict[str, str]:
         "retry": told(it.retry_at_ms),
         "span": span(abs(it.due_in_ms or 0)),
         "paused": _paused(it, by + why),
+        "fate": _fate(it),
         "ended": ""
         if it.until_ms is None
         else f"; it was missed: the pause ended at {instant(it.until_ms)}, "
@@ -157,7 +157,15 @@ _FAILING: Final = (TickCode.FAILING, TickCode.BEHIND_FAILING)
 
 
 def _paused(it: Explanation, by_whom: str) -> str:
-    return "" if it.since_ms is None else f", but the schedule is paused{by_whom} and has to be resumed first"
+    if it.since_ms is None:
+        return ""
+    ends = " and has to be resumed first" if it.until_ms is None else f" until {instant(it.until_ms)}"
+    return f", but the schedule is paused{by_whom}{ends}"
+
+
+def _fate(it: Explanation) -> str:
+    over = it.until_ms is not None and it.store_time_ms > it.until_ms
+    return "the pause is over, and it does not run" if over else "what becomes of it is decided when it is resumed"
 
 
 def _nearest(ticks: Iterable[str]) -> str:

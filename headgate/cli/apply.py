@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -15,6 +16,9 @@ from headgate.app import Headgate
 from headgate.cli.arguments import add_app, add_store
 from headgate.cli.load import load_app
 from headgate.cli.node import open_node
+from headgate.connect import check_server, connect
+from headgate.embedded import shared_url
+from headgate.errors import InvalidRequest, StoreUnavailable
 from headgate.models import ScheduleDefinition
 from headgate.reconcile import UNTOLD, Applied, FieldChange, Plan, apply, make_plan
 from headgate.schedule_file import ScheduleFile, parse_file
@@ -42,7 +46,9 @@ def run(options: argparse.Namespace) -> None:
     if file.problems:
         print(*file.problems, sep="\n", file=sys.stderr)
         sys.exit(_BAD_INPUT)
-    anyio.run(_run, options, app or Headgate(), file)
+    app = app or Headgate()
+    _use_what_runs(options, app)
+    anyio.run(_run, options, app, file)
 
 
 def _read(path: Path, app: Headgate | None) -> ScheduleFile:
@@ -57,6 +63,30 @@ def _read(path: Path, app: Headgate | None) -> ScheduleFile:
         why = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not UTF-8"
         return ScheduleFile(owner="", schedules={}, problems=[f"{path}: cannot be read: {why}"])
     return parse_file(text, str(path), path.stem, define if app else None)
+
+
+def _use_what_runs(options: argparse.Namespace, app: Headgate) -> None:
+    """Ask the server that runs in the data directory, if one does: it is others' to stop. A dry run makes none."""
+    if options.redis is not None or (options.data_dir is None and app.url is not None):
+        return
+    data_dir = (options.data_dir or app.data_dir).resolve()
+    url = shared_url(data_dir)
+    if Path(urlsplit(url).path).exists() and anyio.run(_answers, url, app):
+        options.redis, options.data_dir = url, None
+    elif options.dry_run and not data_dir.exists():
+        raise InvalidRequest(f"there is no store in {data_dir} yet; a dry run makes none", field="data-dir")
+
+
+async def _answers(url: str, app: Headgate) -> bool:
+    """Not so where a server that was killed left its socket."""
+    client = connect(url, app.settings)
+    try:
+        await check_server(client)
+    except StoreUnavailable:
+        return False
+    finally:
+        await client.aclose()
+    return True
 
 
 async def _run(options: argparse.Namespace, app: Headgate, file: ScheduleFile) -> None:

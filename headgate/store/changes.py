@@ -43,7 +43,8 @@ def change_text(what: str, by: str, fields: Mapping[str, Sequence[str | None]], 
 
     `anchor_ms` is where a schedule counts from (milliseconds) whose spec or bounds it changes.
     """
-    moved = {name: [] if name in {"payload", "headers"} else list(pair) for name, pair in fields.items()}
+    told = {name: pair for name, pair in fields.items() if pair[0] != pair[1]}
+    moved = {name: [] if name in {"payload", "headers"} else list(pair) for name, pair in told.items()}
     said: dict[str, Any] = {"what": what, "by": by or None, "fields": moved}
     if anchor_ms is not None:
         said["anchor_ms"] = anchor_ms

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import to_thread
 from redis import Redis
 
+from headgate.connect import connect
+from headgate.embedded import EmbeddedStore
+from headgate.settings import Settings
+from headgate.store.keys import Keys
 from tests.cli.conftest import SECRET, Ended, Start
 from tests.support.commands import run_to_end
 from tests.support.servers import PrivateServer
@@ -203,3 +209,28 @@ def test_without_a_file_the_arguments_are_wrong(ended: Callable[..., Ended]) -> 
     code, lines = ended("apply")
     assert code == 2
     assert "FILE" in lines[-1]
+
+
+async def test_a_server_that_runs_in_the_data_directory_is_asked_and_left_running(
+    ended: Callable[..., Ended], folder: Path
+) -> None:
+    (folder / "schedules.toml").write_text(FILE, "utf-8")
+    async with EmbeddedStore(folder / "store") as theirs:
+        for options in (["--dry-run"], []):
+            code, _said = await to_thread.run_sync(
+                partial(ended, "apply", "schedules.toml", "--data-dir", "store", *options)
+            )
+            assert code == 0
+        client = connect(theirs.url, Settings())
+        try:
+            assert await client.zrange(Keys("default")("schedules"), 0, -1) == ["digest", "sweep"]
+        finally:
+            await client.aclose()
+
+
+def test_a_dry_run_makes_no_store(ended: Callable[..., Ended], folder: Path) -> None:
+    (folder / "schedules.toml").write_text(FILE, "utf-8")
+    code, said = ended("apply", "schedules.toml", "--dry-run", "--data-dir", "none")
+    assert code == 1
+    assert "there is no store in" in said[-1]
+    assert not (folder / "none").exists()
