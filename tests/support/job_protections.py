@@ -123,7 +123,7 @@ JOBS = (
         "lua/lib/new_jobs.lua",
         "promised[unique_key] = job.id",
         "",
-        "tests/jobs/test_unique_and_ids.py",
+        "tests/jobs/test_batches.py",
     ),
     Mutation(
         "unique: a window that is over is not held again",
