@@ -16,12 +16,14 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         reason: ``discarded``, or that of the event: ``paused``, ``spec_changed``, ``quarantined`` …
         spec: whose ticks they are.
+        count: how many ticks, worked out when it is read; null where the spec cannot be read any more.
     """
 
     from_ms: int
     until_ms: int
     reason: str
     spec: str = ""
+    count: int | None = None
 
 
 class ManualRun(msgspec.Struct, frozen=True, kw_only=True):

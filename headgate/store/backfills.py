@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from headgate.errors import Conflict, InvalidRequest, ScheduleNotFound, StoreError
+from headgate.errors import Conflict, InvalidRequest, InvalidSpec, ScheduleNotFound, StoreError
 from headgate.missed import Plan, marker_life_ms
 from headgate.models import Backfilled, Decision, Gap, Outcome, Reason, Schedule, check_range, check_text
 from headgate.names import check_schedule_id
@@ -45,12 +45,12 @@ class Backfills:
         self._scripts = scripts
 
     async def gaps(self, schedule_id: str) -> list[Gap]:
-        """The ranges of a schedule's ticks that did not run, oldest first: the newest 100.
+        """The ranges of a schedule's ticks that did not run, oldest first, each with its count: the newest 100.
 
         Raises:
             InvalidRequest: the id breaks its rule.
         """
-        return [gap for gap, _ in await self._gaps(check_schedule_id(schedule_id))]
+        return [_counted(gap) for gap, _ in await self._gaps(check_schedule_id(schedule_id))]
 
     async def run(
         self,
@@ -264,6 +264,14 @@ def gap_from(text: str) -> Gap:
         return msgspec.json.decode(text, type=Gap)
     except msgspec.MsgspecError:
         raise StoreError("the gaps hold an entry that headgate did not write") from None
+
+
+def _counted(gap: Gap) -> Gap:
+    try:
+        count = parse_spec(gap.spec).count(gap.from_ms - 1, gap.until_ms)
+    except InvalidSpec:
+        return gap
+    return msgspec.structs.replace(gap, count=count)
 
 
 def _spec_of(gap: Gap, current: Spec) -> Spec:

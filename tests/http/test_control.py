@@ -68,7 +68,7 @@ async def test_a_resume_fires_what_was_asked_for(
     assert await moved.queued() == [f"sched-s-{START_MS + number * MINUTE}" for number in fired]
     unrun = {"from_ms": START_MS + MINUTE, "until_ms": START_MS + (5 - len(fired)) * MINUTE}
     [gap] = (await body_of(await moved_api.get(periodic("s", "/gaps"))))["gaps"]
-    assert gap == unrun | {"reason": "paused", "spec": SCHEDULE["spec"]}
+    assert gap == unrun | {"reason": "paused", "spec": SCHEDULE["spec"], "count": 5 - len(fired)}
     events = (await body_of(await moved_api.get(periodic("s", "/enqueue-events"))))["events"]
     assert (events[-1]["reason"], events[-1]["discarded"]["from_ms"]) == ("paused", unrun["from_ms"])
 
