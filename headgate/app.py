@@ -22,6 +22,7 @@ from headgate.errors import InvalidRequest
 from headgate.handles import Schedules
 from headgate.health import check_health
 from headgate.heart import Heart
+from headgate.hooks import Hooks
 from headgate.models import Enqueued, Health, JobRequest
 from headgate.names import check_queue
 from headgate.options import JobOptions
@@ -29,6 +30,7 @@ from headgate.process import Service, contending, running_process
 from headgate.reconcile import apply, check_owner, make_plan
 from headgate.settings import Settings
 from headgate.store import Store
+from headgate.store.hints import Heed, follow_hints
 from headgate.store.jobs import Jobs
 from headgate.store.quarantine import Quarantine
 from headgate.store.queues import Queues
@@ -119,6 +121,11 @@ class Headgate(Declaring):
         return self._store
 
     @property
+    def hooks(self) -> Hooks:
+        """What the application has to say of ticks and of runs that are asked for."""
+        return self._hooks
+
+    @property
     def schedules(self) -> Schedules:
         """Schedules: put, get, list, delete, run_now, events."""
         return Schedules(self.store, self._hooks, self._declared.definition, self._declared.check_payload)
@@ -142,6 +149,11 @@ class Headgate(Declaring):
     def workers(self) -> Workers:
         """Workers: list."""
         return self.store.workers
+
+    async def follow_hints(self, heed: Heed) -> None:
+        """Hand on which schedules and jobs have changed, until cancelled; see `headgate.store.hints.Hints.follow`."""
+        _ = self.store
+        await follow_hints(self._open_url, self.namespace, self.settings, heed)
 
     async def health(self) -> Health:
         """Whether it works and why not, within the time of one call; a store that is away or full is an answer too."""

@@ -104,6 +104,12 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class _Pool(BlockingConnectionPool):
+    def __repr__(self) -> str:
+        """Not that of redis-py, which in some releases shows the password; a client's `repr` holds its pool's."""
+        return f"<at most {self.max_connections} connections>"
+
+
 def connect(url: str, settings: Settings) -> Redis:
     """Return a client for calls; nothing is sent before the first of them.
 
@@ -172,7 +178,7 @@ def translate(error: BaseException) -> HeadgateError:
     if isinstance(error, HeadgateError):
         return error
     # On a Unix socket redis-py logs in while it connects, and wraps the refusal in a ConnectionError.
-    if isinstance(error.__cause__, _AUTH):
+    if isinstance(error.__cause__, (*_AUTH, failures.NoPermissionError)):
         error = error.__cause__
     for kinds, meaning, message in _TRANSLATION:
         if isinstance(error, kinds):
@@ -199,7 +205,7 @@ def _client(url: str, settings: Settings, *, name: str, keepalive: dict[int, int
     if tcp and keepalive:
         options = {"socket_keepalive": True, "socket_keepalive_options": keepalive}
     try:
-        pool = BlockingConnectionPool.from_url(
+        pool = _Pool.from_url(
             url,
             max_connections=MAX_CONNECTIONS,
             timeout=timeout,

@@ -21,6 +21,7 @@ from collections.abc import Callable
 import msgspec
 
 from headgate.log import log_event
+from headgate.metrics import count_renewals_failed
 from headgate.settings import Settings
 from headgate.store.leases import Bid, Standing
 
@@ -79,9 +80,15 @@ class Duty:
                         logging.INFO, "duty.acquired", duty=self.name, process=self._process_id, epoch=standing.epoch
                     )
             elif self._held:
+                count_renewals_failed(self.name)
                 self._end_term()
             self._held = standing.held
         return msgspec.structs.replace(standing, granted=granted)
+
+    def unheard(self) -> None:
+        """The heartbeat that was to renew it failed. The lease is trusted for as long as before."""
+        if self._held:
+            count_renewals_failed(self.name)
 
     def give_up(self) -> str:
         """Trust the lease no more, whether or not the store hears of it. Returns the token to release."""

@@ -25,6 +25,7 @@
     ├── RevisionMismatch          the schedule is not as its writer read it
     ├── Quarantined               the content is barred
     ├── Backpressure              the queue has as many unfinished jobs as it may
+    ├── TooManyStreams            as many clients listen as one process takes
     ├── LeaseLost                 the duty belongs to another process now
     ├── Discard                   raised by an actor: this job is not worth another attempt
     ├── SkipTick                  raised by a before-hook: no job for this tick
@@ -42,13 +43,68 @@ A message names field, value and rule. It never carries a payload, a secret or t
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import ClassVar
+
+
+class Code(StrEnum):
+    """Every code that an error, or a problem over HTTP, may have. One may be added; none changes or goes."""
+
+    HEADGATE_ERROR = "headgate_error"
+    INVALID_REQUEST = "invalid_request"
+    INVALID_SPEC = "invalid_spec"
+    INVALID_SHAPE = "invalid_shape"
+    INVALID_SYNTAX = "invalid_syntax"
+    TOO_LARGE = "too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    INVALID_CURSOR = "invalid_cursor"
+    IDEMPOTENCY_KEY_MISSING = "idempotency_key_missing"
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    NOT_FOUND = "not_found"
+    SCHEDULE_NOT_FOUND = "schedule_not_found"
+    JOB_NOT_FOUND = "job_not_found"
+    QUEUE_NOT_FOUND = "queue_not_found"
+    QUARANTINE_NOT_FOUND = "quarantine_not_found"
+    CONFLICT = "conflict"
+    ID_CONFLICT = "id_conflict"
+    NOT_PAUSED = "not_paused"
+    UNIQUE_KEY_HELD = "unique_key_held"
+    JOB_STATE = "job_state"
+    REVISION_MISMATCH = "revision_mismatch"
+    QUARANTINED = "quarantined"
+    BACKPRESSURE = "backpressure"
+    LEASE_LOST = "lease_lost"
+    DISCARDED = "discarded"
+    HOOK_SKIPPED = "hook_skipped"
+    HOOK_ERROR = "hook_error"
+    STORE_ERROR = "store_error"
+    STORE_UNAVAILABLE = "store_unavailable"
+    STORE_FULL = "store_full"
+    STORE_UNSUPPORTED = "store_unsupported"
+    EMBEDDED_ERROR = "embedded_error"
+    EMBEDDED_MISSING = "embedded_missing"
+    DATA_DIR_IN_USE = "data_dir_in_use"
+
+    # of the HTTP API alone
+    ROUTE_NOT_FOUND = "route_not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    REQUEST_TIMEOUT = "request_timeout"
+    EXPECTATION_FAILED = "expectation_failed"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    READ_ONLY = "read_only"
+    CROSS_SITE = "cross_site"
+    HOST_NOT_ALLOWED = "host_not_allowed"
+    TOO_MANY_ATTEMPTS = "too_many_attempts"
+    TOO_MANY_STREAMS = "too_many_streams"
+    OVERLOADED = "overloaded"
+    INTERNAL_ERROR = "internal_error"
 
 
 class HeadgateError(Exception):
     """The root of the tree. ``code`` is stable; the message is for people and may change."""
 
-    code: ClassVar[str] = "headgate_error"
+    code: ClassVar[Code] = Code.HEADGATE_ERROR
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
@@ -59,13 +115,13 @@ class HeadgateError(Exception):
 class InvalidRequest(HeadgateError):
     """A value breaks a rule; ``field`` names it. Nothing was stored."""
 
-    code = "invalid_request"
+    code = Code.INVALID_REQUEST
 
 
 class InvalidSpec(InvalidRequest):
     """A spec the grammar refuses, in the same words at every entry point."""
 
-    code = "invalid_spec"
+    code = Code.INVALID_SPEC
 
     def __init__(self, message: str, *, field: str | None = "spec") -> None:
         super().__init__(message, field=field)
@@ -74,31 +130,31 @@ class InvalidSpec(InvalidRequest):
 class InvalidShape(InvalidRequest):
     """An unknown field, a missing one, or a value of the wrong type."""
 
-    code = "invalid_shape"
+    code = Code.INVALID_SHAPE
 
 
 class InvalidSyntax(InvalidRequest):
     """The body is not JSON as RFC 8259 has it."""
 
-    code = "invalid_syntax"
+    code = Code.INVALID_SYNTAX
 
 
 class TooLarge(InvalidRequest):
     """A value is over its limit in bytes."""
 
-    code = "too_large"
+    code = Code.TOO_LARGE
 
 
 class UnsupportedMedia(InvalidRequest):
     """The body has a content type other than ``application/json``."""
 
-    code = "unsupported_media_type"
+    code = Code.UNSUPPORTED_MEDIA_TYPE
 
 
 class InvalidCursor(InvalidRequest):
     """A cursor that this list never gave out."""
 
-    code = "invalid_cursor"
+    code = Code.INVALID_CURSOR
 
     def __init__(self, message: str, *, field: str | None = "cursor") -> None:
         super().__init__(message, field=field)
@@ -107,79 +163,79 @@ class InvalidCursor(InvalidRequest):
 class IdempotencyKeyMissing(InvalidRequest):
     """The operation creates something and came without a key to make a repeat harmless."""
 
-    code = "idempotency_key_missing"
+    code = Code.IDEMPOTENCY_KEY_MISSING
 
 
 class IdempotencyKeyReused(InvalidRequest):
     """The key belongs to an earlier request with other content."""
 
-    code = "idempotency_key_reused"
+    code = Code.IDEMPOTENCY_KEY_REUSED
 
 
 class NotFound(HeadgateError):
     """Nothing is stored under that id."""
 
-    code = "not_found"
+    code = Code.NOT_FOUND
 
 
 class ScheduleNotFound(NotFound):
     """No schedule has that id."""
 
-    code = "schedule_not_found"
+    code = Code.SCHEDULE_NOT_FOUND
 
 
 class JobNotFound(NotFound):
     """No job has that id; a finished job is removed after its retention."""
 
-    code = "job_not_found"
+    code = Code.JOB_NOT_FOUND
 
 
 class QueueNotFound(NotFound):
     """No queue of that name was ever used or told anything."""
 
-    code = "queue_not_found"
+    code = Code.QUEUE_NOT_FOUND
 
 
 class QuarantineNotFound(NotFound):
     """That fingerprint is not quarantined."""
 
-    code = "quarantine_not_found"
+    code = Code.QUARANTINE_NOT_FOUND
 
 
 class Conflict(HeadgateError):
     """Other writers changed the record each time this one tried, or what is stored does not go with the request."""
 
-    code = "conflict"
+    code = Code.CONFLICT
 
 
 class IdConflict(Conflict):
     """The id that the caller chose belongs to a job with other content."""
 
-    code = "id_conflict"
+    code = Code.ID_CONFLICT
 
 
 class NotPaused(Conflict):
     """The schedule is not paused, so there is nothing to resume."""
 
-    code = "not_paused"
+    code = Code.NOT_PAUSED
 
 
 class UniqueKeyHeld(Conflict):
     """The job cannot come back: another one holds its unique key."""
 
-    code = "unique_key_held"
+    code = Code.UNIQUE_KEY_HELD
 
 
 class JobStateConflict(Conflict):
     """The job is in no state for that; the message says which would do."""
 
-    code = "job_state"
+    code = Code.JOB_STATE
 
 
 class RevisionMismatch(HeadgateError):
     """The schedule has another revision than its writer expected; `current` is the schedule, None if there is none."""
 
-    code = "revision_mismatch"
+    code = Code.REVISION_MISMATCH
 
     def __init__(self, message: str, *, field: str | None = None, current: object = None) -> None:
         super().__init__(message, field=field)
@@ -189,25 +245,31 @@ class RevisionMismatch(HeadgateError):
 class Quarantined(HeadgateError):
     """The fingerprint of kind and payload is barred from being enqueued."""
 
-    code = "quarantined"
+    code = Code.QUARANTINED
 
 
 class Backpressure(HeadgateError):
     """The queue has as many unfinished jobs as it may; try again once some are done."""
 
-    code = "backpressure"
+    code = Code.BACKPRESSURE
+
+
+class TooManyStreams(HeadgateError):
+    """As many clients listen as one process takes."""
+
+    code = Code.TOO_MANY_STREAMS
 
 
 class LeaseLost(HeadgateError):
     """The script refused to write: the duty's lease is not this holder's any more."""
 
-    code = "lease_lost"
+    code = Code.LEASE_LOST
 
 
 class Discard(HeadgateError):
     """Raised by an actor: the job is ended as cancelled, without a retry."""
 
-    code = "discarded"
+    code = Code.DISCARDED
 
     def __init__(self, message: str = "not worth another attempt", *, field: str | None = None) -> None:
         super().__init__(message, field=field)
@@ -216,7 +278,7 @@ class Discard(HeadgateError):
 class SkipTick(HeadgateError):
     """Raised by a before-hook: the tick makes no job, and the trail says ``skipped/hook_skipped``."""
 
-    code = "hook_skipped"
+    code = Code.HOOK_SKIPPED
 
     def __init__(self, message: str = "skipped by a hook", *, field: str | None = None) -> None:
         super().__init__(message, field=field)
@@ -225,46 +287,46 @@ class SkipTick(HeadgateError):
 class HookFailed(HeadgateError):
     """A before-hook raised, or took longer than it may; nothing was enqueued."""
 
-    code = "hook_error"
+    code = Code.HOOK_ERROR
 
 
 class StoreError(HeadgateError):
     """A key holds what Headgate did not write there, or a script failed; see the server's log."""
 
-    code = "store_error"
+    code = Code.STORE_ERROR
 
 
 class StoreUnavailable(StoreError):
     """No answer in time. The call may have happened; repeat it only if a repeat is harmless."""
 
-    code = "store_unavailable"
+    code = Code.STORE_UNAVAILABLE
 
 
 class StoreFull(StoreError):
     """The store is out of memory and refused the call before its first write."""
 
-    code = "store_full"
+    code = Code.STORE_FULL
 
 
 class StoreUnsupported(StoreError):
     """The server is too old, or set up so that Headgate's promises would not hold."""
 
-    code = "store_unsupported"
+    code = Code.STORE_UNSUPPORTED
 
 
 class EmbeddedError(HeadgateError):
     """The embedded server did not start or did not answer."""
 
-    code = "embedded_error"
+    code = Code.EMBEDDED_ERROR
 
 
 class EmbeddedMissing(EmbeddedError):
     """No server binary exists for this machine; the message says what to install instead."""
 
-    code = "embedded_missing"
+    code = Code.EMBEDDED_MISSING
 
 
 class DataDirInUse(EmbeddedError):
     """Another process owns the data directory; the message names it and how to share its server."""
 
-    code = "data_dir_in_use"
+    code = Code.DATA_DIR_IN_USE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, Unpack
 
 from headgate.hooks import Hooks, backfill, run_now
@@ -12,7 +12,7 @@ from headgate.models import (
     ChangePage,
     Enqueued,
     Explanation,
-    Gap,
+    GapPage,
     ManualRunPage,
     MissedTicks,
     Schedule,
@@ -21,7 +21,8 @@ from headgate.models import (
 from headgate.options import ScheduleOptions
 from headgate.store import Store
 from headgate.store.events import EventPage
-from headgate.store.schedules import PutResult, SchedulePage
+from headgate.store.listing import SchedulePage
+from headgate.store.schedules import PutResult
 from headgate.store.upcoming import NextTicks, Preview
 
 
@@ -71,10 +72,11 @@ class Schedules:
         label: str = "",
         paused: bool | None = None,
         failing: bool | None = None,
+        order: Literal["id", "next_run"] = "id",
     ) -> SchedulePage:
-        """A page of schedules by id, without payloads; perhaps only some of them."""
+        """A page of schedules by id, or the next to run first, without payloads; perhaps only some of them."""
         return await self._store.schedules.list(
-            limit=limit, cursor=cursor, prefix=prefix, label=label, paused=paused, failing=failing
+            limit=limit, cursor=cursor, prefix=prefix, label=label, paused=paused, failing=failing, order=order
         )
 
     async def delete(self, schedule_id: str, *, by: str = "", expected_revision: int | None = None) -> None:
@@ -125,10 +127,18 @@ class Schedules:
         dry_run: bool = False,
         force: bool = False,
         by: str = "",
+        idempotency_key: str | None = None,
     ) -> Backfilled:
-        """Make up for the ticks of ``after_ms < tick <= until_ms`` that did not run, at most 1,000."""
+        """Make up for the ticks of ``after_ms < tick <= until_ms`` that did not run, at most 1,000.
+
+        With a key, the same request within 24 h gets the same answer, or goes on with one that was cut off.
+        """
         return await backfill(
-            self._store, self._hooks, schedule_id, after_ms, until_ms, dry_run=dry_run, force=force, by=by
+            *(self._store, self._hooks, schedule_id, after_ms, until_ms),
+            dry_run=dry_run,
+            force=force,
+            by=by,
+            idempotency_key=idempotency_key,
         )
 
     async def events(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> EventPage:
@@ -139,9 +149,9 @@ class Schedules:
         """Did it run, and why not: what became of a tick, in a code, in a sentence and in facts."""
         return await self._store.explains.explain(schedule_id, tick_ms)
 
-    async def gaps(self, schedule_id: str) -> Sequence[Gap]:
-        """The ranges of ticks that did not run, oldest first."""
-        return await self._store.backfills.gaps(schedule_id)
+    async def gaps(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> GapPage:
+        """A page of the ranges of ticks that did not run, oldest first."""
+        return await self._store.backfills.gaps(schedule_id, limit=limit, cursor=cursor)
 
     async def manual_runs(self, schedule_id: str, *, limit: int = 30, cursor: str | None = None) -> ManualRunPage:
         """A page of what was asked for by hand, newest first."""

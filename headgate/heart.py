@@ -125,6 +125,8 @@ class Heart:
             if self._backoff.failures == 0:
                 code = code_of(error)
                 log_event(logging.WARNING, "duty.heartbeat_failed", process=self.process_id, code=code)
+            for duty in self._duties.values():
+                duty.unheard()
             return self._backoff.next_ms()
         if self._backoff.failures:
             log_event(logging.INFO, "duty.heartbeat_recovered", process=self.process_id)

@@ -204,6 +204,7 @@ async def backfill(
     dry_run: bool = False,
     force: bool = False,
     by: str = "",
+    idempotency_key: str | None = None,
 ) -> Backfilled:
     """Make up for ticks of the past, past the hooks; see `headgate.store.backfills.Backfills.run`.
 
@@ -224,6 +225,7 @@ async def backfill(
         dry_run=dry_run,
         force=force,
         by=by,
+        idempotency_key=idempotency_key,
         decide=decide if hooks else None,
         tell=tell if hooks else None,
     )

@@ -12,6 +12,8 @@ import anyio
 
 from headgate.errors import HeadgateError, StoreError, StoreUnavailable
 from headgate.log import log_event
+from headgate.metrics import count_attempts
+from headgate.models import FINAL_STATES
 from headgate.settings import MAX_CALL_TICKS
 from headgate.store.attempts import Attempts, Report
 
@@ -99,6 +101,8 @@ class Reporter:
                 each.state = state
                 each.turn.set()
         self._waiting = [each for each in self._waiting if each.state is None]
+        told = [(each.report, each.state) for each in batch if each.state]
+        count_attempts((report.claim.queue, _outcome(report, state)) for report, state in told)
 
     async def _pause(self, error: HeadgateError) -> None:
         """Before the same is said again; once there is no time left, nobody waits any more."""
@@ -116,3 +120,8 @@ class Reporter:
     def _pass_on(self) -> None:
         if self._waiting and not self._sending:
             self._waiting[0].turn.set()
+
+
+def _outcome(report: Report, state: str) -> str:
+    """In a word: how the job ended, if it did; else what the attempt came to, or that it was another's."""
+    return state if state == "lost" or state in FINAL_STATES else report.verdict

@@ -13,6 +13,7 @@ import anyio
 import msgspec
 
 from headgate.log import code_of, log_event
+from headgate.metrics import count_renewals_failed
 from headgate.pacing import Backoff
 from headgate.settings import Settings
 from headgate.store.attempts import Attempts, Claim
@@ -130,9 +131,14 @@ class RunningJobs:
         jobs = list(self._jobs.values())
         if not jobs:
             return
-        renewed = await self._attempts.renew([each.claim for each in jobs], self._settings.lease_ttl_ms)
+        try:
+            renewed = await self._attempts.renew([each.claim for each in jobs], self._settings.lease_ttl_ms)
+        except Exception:
+            count_renewals_failed("job", len(jobs))
+            raise
         for each in jobs:
             if each.claim.id in renewed.lost and each.stoppable:
+                count_renewals_failed("job")
                 self._lose(each)
             elif each.claim.id in renewed.cancelled:
                 self.cancel(each.claim.id)

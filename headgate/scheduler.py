@@ -15,6 +15,7 @@ from typing import Final
 
 import anyio
 
+from headgate import metrics
 from headgate.errors import (
     Conflict,
     HeadgateError,
@@ -76,6 +77,7 @@ class Scheduler:
         self._mend_at = math.inf
         self._backoff = Backoff(store.settings.backoff_min_ms, store.settings.backoff_max_ms)
         self._unrecorded: dict[str, Unrecorded] = {}
+        self._ahead_ms = 0.0  # store time before the process's clock, as the last sweep found it
 
     async def run(self) -> None:
         """Sweep while the duty is this process's, until cancelled; the heart keeps the lease and gives it up."""
@@ -96,13 +98,16 @@ class Scheduler:
             LeaseLost: another process has the duty.
             StoreError: the store did not answer, refused, or holds something foreign.
         """
-        token = self.duty.token
+        token, started = self.duty.token, time.monotonic()
         page = self.page = await self._store.ticks.due(token, self._store.settings.sweep_limit)
         received = time.monotonic()
+        self._ahead_ms = page.now_ms - received * 1000
         sweep = Sweep(page, self._unrecorded)
         failures = await self._fire_all(token, sweep.batches(), page.now_ms)
         failures += await self._fire_none(token, page, sweep)
-        if await self._resume(token, page) or page.full:
+        resumed = await self._resume(token, page)
+        metrics.observe_sweep(len(page.rows), time.monotonic() - started)
+        if resumed or page.full:
             return 0.0
         self._unrecorded.clear()  # all that is due was decided; the rest was deleted meanwhile
         seconds = math.inf if sweep.due_next_ms is None else (sweep.due_next_ms - page.now_ms) / 1000
@@ -170,9 +175,11 @@ class Scheduler:
             decided = await hooked.before() if hooked else batch
             self._check_trust()  # hooks take their time
             results = await self._store.ticks.fire(token, decided)
-        except StoreError:
+        except StoreError as error:
+            metrics.count_failed(error.code, len(batch))
             self._remember(batch, now_ms)
             raise
+        metrics.count_fired(results, (each.plan.ticks for each in batch), self._ahead_ms + time.monotonic() * 1000)
         if hooked:
             await hooked.after(results)
         failures = 0
@@ -193,7 +200,8 @@ class Scheduler:
         for row, reason in sweep.unplannable:
             self._check_trust()
             log_event(logging.ERROR, "tick.failed", schedule=row.id, tick_ms=row.next_run_ms, result=f"failed/{reason}")
-            await self._store.ticks.fail(token, row, row.next_run_ms, reason)
+            if await self._store.ticks.fail(token, row, row.next_run_ms, reason):
+                metrics.count_failed(reason)
         for row, next_run_ms in sweep.empty:
             self._check_trust()
             await self._store.ticks.reanchor(token, row, page.now_ms, next_run_ms)

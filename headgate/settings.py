@@ -71,6 +71,8 @@ GRACE_EVERY_MS: Final = 60_000
 """How often a silence of all processes may put off the judgement of leases."""
 RETRY_MIN_MS: Final = 1_000
 RETRY_MAX_MS: Final = 60_000
+TOKEN_DUST: Final = 1e-6
+"""What sums of fractions may lack of a whole token of a rate limit."""
 PRIORITY_STEP_MS: Final = 60_000
 """One step of priority is a head start of a minute, so that nothing starves."""
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 import logging
 import math
 import random
+import time
 from collections.abc import Sequence
 from typing import Final
 
 import anyio
 import anyio.lowlevel
 
+from headgate import metrics
 from headgate.errors import HeadgateError
 from headgate.identity import new_process_id
 from headgate.jsontext import canonical
-from headgate.log import LOGGER, code_of, log_event, where_raised
+from headgate.log import JOB_LOGGER, code_of, log_event, where_raised
 from headgate.pacing import Backoff, Wakeup
 from headgate.registry import Actor, Registry
 from headgate.reporter import Reporter
@@ -173,6 +175,7 @@ class Worker:
     async def _claim(self, queues: list[str], capacity: int) -> tuple[Admitted, list[Running]]:
         async with self._running.admitting:
             admitted = await self._store.attempts.admit(self._id, queues, capacity, self._settings.lease_ttl_ms)
+            metrics.count_refusals(admitted.refused)
             return admitted, [self._running.begin(claim) for claim in admitted.claims]
 
     def _some_queues(self) -> list[str]:
@@ -192,7 +195,9 @@ class Worker:
         """Run one job and report it. A cancellation hands it back; one of this task alone ends nothing else."""
         try:
             outcome = await self._handle(running)
-            if outcome is not None:
+            if outcome is None:
+                metrics.count_attempts([(running.claim.queue, "lost")])
+            else:
                 await self._report(running, *outcome)
         except anyio.get_cancelled_exc_class():
             ending = anyio.current_effective_deadline() == -math.inf
@@ -235,7 +240,11 @@ class Worker:
             log_event(logging.ERROR, "job.failed", job=claim.id, kind=claim.kind, error=where_raised(fault))
             verdict, error = Verdict.FAILED, type(fault).__name__
         else:
-            verdict, error = await run_attempt(actor, job, claim.payload, claim.timeout_ms, self._middleware)
+            started = time.monotonic()
+            try:
+                verdict, error = await run_attempt(actor, job, claim.payload, claim.timeout_ms, self._middleware)
+            finally:
+                metrics.observe_attempt(claim.queue, time.monotonic() - started)
         return verdict, error, _wait_ms(claim.attempt, _RETRY_LONGEST_MS) if verdict is Verdict.FAILED else 0
 
     @staticmethod
@@ -251,7 +260,7 @@ class Worker:
             origin=claim.origin,
             tick=local_tick(claim.origin, claim.zone),
             headers=claim.headers,
-            logger=logging.LoggerAdapter(LOGGER.getChild("job"), {"job_id": claim.id, "kind": claim.kind}),
+            logger=logging.LoggerAdapter(JOB_LOGGER, {"job_id": claim.id, "kind": claim.kind}),
         )
 
     async def _report(self, running: Running, verdict: Verdict, error: str, wait_ms: int) -> None:
@@ -261,6 +270,7 @@ class Worker:
             try:
                 state = await self._reporter.tell(Report(claim, verdict, error, wait_ms))
             except HeadgateError as fault:
+                metrics.count_attempts([(claim.queue, "unreported")])
                 log_event(logging.ERROR, "job.unreported", job=claim.id, verdict=verdict, code=fault.code)
             else:
                 if state == "lost":

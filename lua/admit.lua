@@ -6,8 +6,9 @@
 --          their unique keys
 -- ARGV     1 process id of the worker, 2 life of a lease in ms, 3 capacity, 4 number of queues and their names, then the
 --          job fields to return
--- Returns  {now, when to look again ('' = nothing to wait for), names of queues whose keys hold something else,
---          {queue, id, claim number, field values …}, …}
+-- Returns  {now, when to look again ('' = nothing to wait for), names of queues whose keys hold something else, what was refused,
+--          {queue, id, claim number, field values …}, …}; refused is 'reason=count …': of queues with more waiting than their gate
+--          let through 'paused', 'max_concurrent' or 'rate_limit', of jobs turned away 'deadline' or 'quarantined'
 -- Fails    a full store takes it: what runs gets finished, and frees memory. What is no count of claims, in meta: the call
 --          fails before anything is said of a job. A foreign type in place of a queue's keys: that queue is passed over, and
 --          named. In place of a job: its entry is removed. What does not pass the gate stays where it is; what is barred is set
@@ -20,10 +21,17 @@
 -- include: claims
 
 local capacity, queues = math.min(tonumber(ARGV[3]), MAX_CALL_TICKS), tonumber(ARGV[4])
-local answer, unusable = {now_text, '', ''}, {}
+local answer, unusable, refused = {now_text, '', '', ''}, {}, {}
 local settled = 0  -- entries that got no lease and are out of the way
 local LOOK_EVERY_MS = 100
 local LOOK_PAST = 50  -- entries looked at beyond the room there is: what is set aside leaves room for others
+
+local function refuse(reason) refused[reason] = (refused[reason] or 0) + 1 end
+
+local function turn_away(reason)
+  settled = settled + 1
+  refuse(reason)
+end
 
 -- Whether a lease was given. What got none is settled, unless the answer is full or it cannot be moved.
 local function admit(queue, id)
@@ -32,9 +40,9 @@ local function admit(queue, id)
     drop_entry(key_state(queue, 'available'), id)
     settled = settled + 1
   elseif past_deadline(job, now) then
-    if finish_as(job, 'archived', 'last_error', 'DeadlineExceeded') then settled = settled + 1 end
+    if finish_as(job, 'archived', 'last_error', 'DeadlineExceeded') then turn_away('deadline') end
   elseif barred(job.fingerprint) then
-    if set_aside(job) then settled = settled + 1 end
+    if set_aside(job) then turn_away('quarantined') end
   else
     local row = lease(job, ARGV[1], ARGV[2], ARGV, 5 + queues)
     answer[#answer + 1] = row
@@ -75,6 +83,7 @@ local function admit_from(queue)
   bring_back(queue, 'scheduled')
   bring_back(queue, 'retryable')
   write_moves()
+  if gate.paused and redis.call('ZCARD', available) > 0 then refuse('paused') end
   if gate.paused or capacity < 1 then return end
   local room = math.min(capacity, gate.free, gate.whole_tokens)
   local window = math.max(room, 1) + LOOK_PAST
@@ -83,11 +92,15 @@ local function admit_from(queue)
   local before, looked_at, taken = settled, admit_some(queue, waiting, room)
   spend_tokens(gate, taken)
   gate.free = gate.free - taken
+  if taken == room and looked_at < #waiting and capacity > 0 then refuse(gate.free < 1 and 'max_concurrent' or 'rate_limit') end
   expect(ask_again(gate, #waiting - looked_at, #waiting == window, taken < room, full or taken > 0 or settled > before))
 end
 
 for at = 5, 4 + queues do admit_from(ARGV[at]) end
 write_moves()
 if capacity < 1 and tonumber(ARGV[3]) > MAX_CALL_TICKS then expect(now) end
-answer[2], answer[3] = due_next and digits(due_next) or '', table.concat(unusable, ' ')
+local reasons = {}
+for reason, count in pairs(refused) do reasons[#reasons + 1] = reason .. '=' .. count end
+answer[2], answer[3], answer[4] = due_next and digits(due_next) or '', table.concat(unusable, ' '), table.concat(reasons, ' ')
+publish_hints()
 return answer

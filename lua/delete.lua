@@ -13,6 +13,7 @@
 -- include: typed
 -- include: unwritten
 -- include: changes
+-- include: hints
 
 local id, record = ARGV[1], key_schedule(ARGV[1])
 local INDEXES = {key_schedules(), key_due(), key_paused(), key_resumes(), key_failing()}
@@ -31,4 +32,7 @@ if ARGV[2] ~= '0' then
 end
 for _, key in ipairs(INDEXES) do redis.call('ZREM', key, id) end
 redis.call('DEL', key_gaps(id))
-return redis.call('DEL', record)
+local removed = redis.call('DEL', record)
+if removed == 1 then hint_schedule(id, nil) end
+publish_hints()
+return removed

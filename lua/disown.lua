@@ -33,4 +33,5 @@ for at = 3, 2 + queues do
   if count > before then redis.call('PUBLISH', key_ready(), ARGV[at]) end
 end
 write_moves()
+publish_hints()
 return count

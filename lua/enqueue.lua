@@ -37,4 +37,5 @@ for at = 3, #ARGV, 7 + #CONTENT_FIELDS do jobs[#jobs + 1] = job_at(at) end
 local answer, why, which = enqueue_all(jobs, '')
 if not answer then return {'refused', why, which} end
 if answer_key then keep_answer(answer_key, ARGV[2], answer) end
+publish_hints()
 return {'ok', answer}

@@ -10,6 +10,7 @@
 -- include: typed
 -- include: as_read
 -- include: failure
+-- include: hints
 
 if not holds_duty('scheduler') then return 'lost' end
 local id = ARGV[2]
@@ -17,4 +18,6 @@ local found = redis.call('HMGET', key_schedule(id), 'revision', 'next_run_ms', '
 if not as_read(found, ARGV[3]) then return 'moved' end
 if not (typed(key_due(), 'zset') and typed(key_failing(), 'zset')) then return 'moved' end
 redis.call('ZADD', key_due(), record_failure(id, failure_from(found, 4), ARGV[4], ARGV[5], false), id)
+hint_schedule(id, found[1])
+publish_hints()
 return 'ok'

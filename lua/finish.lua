@@ -63,4 +63,5 @@ for queue, state in pairs(left) do
     redis.call('PUBLISH', key_ready(), queue)
   end
 end
+publish_hints()
 return states

@@ -3,11 +3,12 @@
 --
 -- KEYS     1 namespace root; touches duty, due, failing, quarantine, and of each schedule its record, markers,
 --          jobs, events, gaps and its queue's ready set
--- ARGV     1 lease token, then for each schedule eight, and five for each tick that hooks decided on: id; "revision,next_run_ms,last_tick_ms" as read; life of a
---          marker in ms; "from,until" of the ticks discarded in favour of the first planned one, or ''; attempts at that one that
---          could not be recorded and when the first was, or '' twice; "t1,t2,…,next": the planned ticks, oldest
---          first, and what follows them ('' when nothing does); number of decisions; and of each the tick, 'go', 'skip'
---          or 'fail', and the payload, fingerprint and headers to use
+-- ARGV     1 lease token, then for each schedule eight, and five for each tick that hooks decided on: id;
+--          "revision,next_run_ms,last_tick_ms" as read; life of a marker in ms; "from,until" of the ticks discarded in
+--          favour of the first planned one, or ''; attempts at that one that could not be recorded and when the first
+--          was, or '' twice; "t1,t2,…,next": the planned ticks, oldest first, and what follows them ('' when nothing
+--          does); number of decisions; and of each the tick, 'go', 'skip' or 'fail', and the payload, fingerprint and
+--          headers to use
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
 --          {now, 'broken'}: a key that all schedules share has a foreign type, nothing was done
 --          {now, 'ok', r, …}, one r a schedule: 'moved' (changed since it was read) or 'early' (due later by store
@@ -34,7 +35,7 @@ end
 
 -- Rarely anything fails; while something does, every schedule that fires is taken off that list, its record asked or not.
 local failing_any = redis.call('ZCARD', key_failing()) > 0
-local FIELDS, due = {'revision', 'next_run_ms', 'last_tick_ms', 'anchor_ms', 'rules'}, {}
+local FIELDS, due = {'revision', 'next_run_ms', 'last_tick_ms', 'anchor_ms', 'rules', 'last_lateness_ms'}, {}
 for _, field in ipairs(FAILURE_FIELDS) do FIELDS[#FIELDS + 1] = field end
 for _, field in ipairs(CONTENT_FIELDS) do FIELDS[#FIELDS + 1] = field end
 
@@ -49,9 +50,9 @@ local function read_schedule(at)
   local values = redis.call('HMGET', key_schedule(id), unpack(FIELDS))
   if not as_read(values, ARGV[at + 1]) then return nil end
   local schedule = {
-    id = id, next_run = values[2], last_tick = values[3] ~= '' and values[3] or nil, anchor = values[4],
-    failing = values[6] or failing_any, failure = failure_from(values, 6), content = content_from(values, 6 + #FAILURE_FIELDS),
-    marker_ms = ARGV[at + 2], rules = values[5] == '1' and read_rules(id) or nil,
+    id = id, revision = values[1], next_run = values[2], last_tick = values[3] ~= '' and values[3] or nil, anchor = values[4],
+    failing = values[7] or failing_any, failure = failure_from(values, 7), content = content_from(values, 7 + #FAILURE_FIELDS),
+    marker_ms = ARGV[at + 2], rules = values[5] == '1' and read_rules(id) or nil, lateness = values[6],
   }
   if schedule.rules and schedule.content then schedule.content.headers = schedule.rules.headers end
   schedule.from, schedule.upto = string.match(ARGV[at + 3], '^(%d+),(%d+)$')
@@ -65,9 +66,11 @@ local function read_schedule(at)
 end
 
 local function save(schedule)
+  hint_schedule(schedule.id, schedule.revision)
   local failure, stopped = schedule.failure, schedule.stopped
   redis.call('HSET', key_schedule(schedule.id), 'last_tick_ms', schedule.last_tick or '', 'anchor_ms', schedule.anchor,
-    'next_run_ms', schedule.next_run, 'event_seq', failure.seq, 'outcomes', failure.outcomes)
+    'next_run_ms', schedule.next_run, 'event_seq', failure.seq, 'outcomes', failure.outcomes,
+    'last_lateness_ms', schedule.lateness or '')
   if schedule.rules then redis.call('HSET', key_schedule(schedule.id), 'last_job_id', schedule.rules.last_job or '') end
   if stopped then
     look_at(schedule.id, record_failure(schedule.id, failure, stopped.tick, stopped.reason, stopped.silent))
@@ -103,4 +106,5 @@ while at <= #ARGV do
 end
 write_entries()
 if #due > 0 then redis.call('ZADD', key_due(), unpack(due)) end
+publish_hints()
 return answer

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
 -- heartbeat: one call a process: renew or try for its duties, be seen, learn what is due next.
 --
--- KEYS     1 namespace root; touches meta, duty, epoch, process, processes, workers, due, paused, schedules
+-- KEYS     1 namespace root; touches meta, duty, epoch, process, processes, workers; reads due, resumes, paused, schedules
 -- ARGV     1 process id, 2 life of a lease in ms, 3 life of the process record in ms, 4 number of duties; then for each
 --          its name, a lease token, the process's token before that, or ''; then fields and values of the process record
 -- Returns  {now, due next ('' = nothing), index, {state, epoch, lease left in ms (-1 = a lease without an end, made by
 --          others)}, …}; index is 'whole', or 'short' when fewer schedules stand in the due and paused indexes than
 --          exist; a duty's state is 'held', 'granted', 'taken', or 'unusable'. A process that tells its queues is a worker.
 -- Fails    a foreign type in place of a lease, or what is no number in place of its epoch: that duty is unusable and not
---          granted; the others are. In place of an index: it counts as short. In place of the process record or of
---          processes: the process is not seen there.
+--          granted; the others are. In place of due or paused: the index counts as short; of due, nothing is due next; of
+--          resumes, nothing that resumes by itself is. In place of the process record, processes or workers: the process
+--          is not seen there.
 -- Repeat:  harmless: a token that holds a lease already is told so. Renewing is PEXPIRE alone, which a full store takes.
 -- include: clock
 -- include: earliest

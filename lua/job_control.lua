@@ -42,6 +42,7 @@ local function cancel()
   if job.state == 'running' then
     -- Its place and its keys are its own until it has stopped: another must not begin beside it.
     redis.call('HSET', key_job(id), 'cancel_requested', '1')
+    hint_job(id)
     redis.call('PUBLISH', key_ready(), 'cancel ' .. id)
     return 'ok'
   end
@@ -59,4 +60,5 @@ end
 local answer = {retry = retry, cancel = cancel, delete = delete}
 local said = answer[word]()
 write_moves()
+publish_hints()
 return {said, job.state}

@@ -15,6 +15,7 @@
 -- include: changes
 -- include: failure
 -- include: unwritten
+-- include: hints
 
 local id, record, until_ms = ARGV[1], key_schedule(ARGV[1]), ARGV[5]
 if not standing_usable(id) then return {'broken'} end
@@ -36,4 +37,6 @@ redis.call('ZADD', key_paused(), 'NX', now_text, id)
 if until_ms == '' then redis.call('ZREM', key_resumes(), id) else redis.call('ZADD', key_resumes(), until_ms, id) end
 push_change(id, revision, ARGV[6])
 redis.call('PUBLISH', key_wake(), 'schedule')
+hint_schedule(id, revision)
+publish_hints()
 return {'ok'}

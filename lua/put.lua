@@ -21,6 +21,7 @@
 -- include: outcomes
 -- include: gaps
 -- include: failure
+-- include: hints
 
 local id, record = ARGV[1], key_schedule(ARGV[1])
 if not standing_usable(id) then return {'broken'} end
@@ -54,7 +55,7 @@ if ARGV[7] ~= '' then
   push_event({
     seq = seq, id = id, tick = ARGV[7], outcome = 'skipped', reason = reason, attempts = '1', from = from, upto = upto,
   })
-  redis.call('HSET', record, 'last_tick_ms', ARGV[7])
+  redis.call('HSET', record, 'last_tick_ms', ARGV[7], 'last_lateness_ms', digits(now - ARGV[7]))
 end
 redis.call('HSET', record, 'revision', revision, 'updated_at_ms', now_text, 'next_run_ms', next_run,
   'anchor_ms', anchor, 'event_seq', seq, 'outcomes', letters, unpack(ARGV, 10))
@@ -76,4 +77,6 @@ else
   stand_in_due(id, next_run)
   redis.call('PUBLISH', key_wake(), 'schedule')
 end
+hint_schedule(id, revision)
+publish_hints()
 return {created and 'created' or 'updated', redis.call('HGETALL', record)}

@@ -20,4 +20,5 @@ elseif not redis.call('ZSCORE', key_releasing(), fingerprint) then
 end
 local freed, rest = release_set_aside(fingerprint, MAX_CALL_TICKS)
 write_moves()
+publish_hints()
 return {freed, rest}

@@ -10,10 +10,13 @@
 -- include: holds_duty
 -- include: typed
 -- include: as_read
+-- include: hints
 
 if not holds_duty('scheduler') then return 'lost' end
 local found = redis.call('HMGET', key_schedule(ARGV[2]), 'revision', 'next_run_ms', 'last_tick_ms')
 if not as_read(found, ARGV[3]) or not typed(key_due(), 'zset') then return 'moved' end
 redis.call('HSET', key_schedule(ARGV[2]), 'anchor_ms', ARGV[4], 'next_run_ms', ARGV[5])
 redis.call('ZADD', key_due(), ARGV[5] == '' and '+inf' or ARGV[5], ARGV[2])
+hint_schedule(ARGV[2], found[1])
+publish_hints()
 return 'ok'

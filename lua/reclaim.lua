@@ -2,8 +2,8 @@
 -- reclaim: one bounded pass over some queues: jobs whose worker was not heard of again, whose time has come, whose deadline
 -- has passed, and finished ones that were kept for long enough; jobs of released fingerprints; processes that ended.
 --
--- KEYS     1 namespace root; touches duty, meta, processes, workers, queues, quarantine, and of the queues it looks at the record, the
---          sets, and the jobs it moves or removes
+-- KEYS     1 namespace root; touches duty, meta, processes, workers, queues, quarantine, and of the queues it looks at the
+--          record, the sets, and the jobs it moves or removes
 -- ARGV     1 lease token, 2 name of the last queue looked at ('' = begin a pass), 3 life of a lease in ms, 4 crashes
 --          after which a fingerprint is quarantined, 5 most finished jobs of a queue
 -- Returns  {now, 'lost'}: the lease is not this token's, nothing was done
@@ -94,6 +94,7 @@ for _, queue in ipairs(names) do
   forget_if_empty(queue)
 end
 local all = budget > 0 and #names < QUEUES
+publish_hints()
 return {
   now_text, 'ok', all and 'all' or 'more', last, due_next and digits(due_next) or '', running, moved, removed, crashed,
 }

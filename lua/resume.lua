@@ -18,6 +18,7 @@
 -- include: events
 -- include: outcomes
 -- include: gaps
+-- include: hints
 
 if ARGV[1] ~= '' and not holds_duty('scheduler') then return {'lost'} end
 local id, record, tick = ARGV[2], key_schedule(ARGV[2]), ARGV[4]
@@ -37,7 +38,7 @@ if tick ~= '' then
   push_event({
     seq = seq, id = id, tick = tick, outcome = 'skipped', reason = 'paused', attempts = '1', from = from, upto = upto,
   })
-  redis.call('HSET', record, 'last_tick_ms', tick)
+  redis.call('HSET', record, 'last_tick_ms', tick, 'last_lateness_ms', digits(now - tick))
 end
 local revision = next_revision()
 redis.call('HSET', record, 'revision', revision, 'paused', '0', 'anchor_ms', ARGV[6], 'next_run_ms', ARGV[7],
@@ -48,4 +49,6 @@ redis.call('ZREM', key_resumes(), id)
 stand_in_due(id, ARGV[7])
 push_change(id, revision, ARGV[9])
 redis.call('PUBLISH', key_wake(), 'schedule')
+hint_schedule(id, revision)
+publish_hints()
 return {'ok'}

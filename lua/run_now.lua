@@ -20,7 +20,8 @@ local said, earlier = earlier_answer(answer_key, ARGV[3])
 if said then return {said, earlier} end
 local record = key_schedule(id)
 if redis.call('EXISTS', record) == 0 then return {'missing'} end
-local content = content_from(redis.call('HMGET', record, unpack(CONTENT_FIELDS)), 1)
+local values = redis.call('HMGET', record, 'revision', unpack(CONTENT_FIELDS))
+local content = content_from(values, 2)
 if not (content and valid_priority(content)) then return {'refused', 'broken', 1} end
 if ARGV[6] then content.payload, content.fingerprint, content.headers = ARGV[6], ARGV[7], ARGV[8] end
 local rules = redis.call('HGET', record, 'rules') == '1' and read_rules(id)
@@ -31,4 +32,6 @@ if not answer then return {'refused', why, 1} end
 keep_answer(answer_key, ARGV[3], answer)
 local word, job_id = string.match(answer, '^(%S+) (%S+)$')
 push_run(id, 'manual', job_id, word == 'duplicate' and 'deduplicated' or 'enqueued', ARGV[5])
+hint_schedule(id, values[1])
+publish_hints()
 return {'ok', answer}

@@ -48,6 +48,13 @@ def add_worker(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_logging(command: argparse.ArgumentParser) -> None:
+    """``--log-json``: what `headgate.cli.node.log_lines` takes."""
+    command.add_argument(
+        "--log-json", action="store_true", help="log one JSON object a line, instead of text for people (docs/logs.md)"
+    )
+
+
 def to_count(text: str) -> int:
     """How many, 1 to 10,000."""
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 10_000:  # noqa: PLR2004 - enough for anybody

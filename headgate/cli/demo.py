@@ -11,6 +11,7 @@ import shutil
 import socket
 import sys
 import time
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,12 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from headgate.cli.api import serving
 from headgate.cli.arguments import to_port, to_seconds
 from headgate.cli.demo_app import MEANING, ON_HOLD, POISON, app
 from headgate.cli.node import Node, open_node, running, until_signalled
 from headgate.errors import StoreUnavailable
+from headgate.http import make_api
+from headgate.http.server import listening
 from headgate.models import Event, JobRequest
 from headgate.runner import CallNext, Job
 from headgate.store import Store
@@ -65,7 +67,7 @@ async def _run(options: argparse.Namespace) -> None:
     async with (
         until_signalled(),
         open_node(options, app) as node,
-        serving(node.store, "127.0.0.1", _free(options.port)) as address,
+        _api(node, options.port) as address,
     ):
         await node.check_store()
         await _prepare(node.store)
@@ -83,6 +85,11 @@ async def _run(options: argparse.Namespace) -> None:
             tasks.cancel_scope.cancel()
     print(*told, sep="\n")
     _say_goodbye(options.data_dir, urlsplit(address).port)
+
+
+def _api(node: Node, port: int) -> AbstractAsyncContextManager[str]:
+    api = make_api(lambda: node.store, node.follow_hints, app.hooks, environment="demo")
+    return listening(api, "127.0.0.1", _free(port))
 
 
 async def _prepare(store: Store) -> None:

@@ -7,7 +7,8 @@ import os
 import sys
 
 from headgate import HeadgateError, __version__
-from headgate.cli import apply, demo, explain, health, scheduler, serve, worker
+from headgate.cli import apply, demo, explain, health, scheduler, serve, token, worker
+from headgate.cli.parser import Parser
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -35,7 +36,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="headgate", description="Periodic jobs, durably, on Redis.")
+    parser = Parser(prog="headgate", description="Periodic jobs, durably, on Redis.")
     parser.add_argument("--version", action="version", version=f"headgate {__version__}")
     commands = parser.add_subparsers(title="commands", required=True)
     serve.add_to(commands.add_parser("serve", help="run the HTTP API and a scheduler, and with --app a worker"))
@@ -44,5 +45,6 @@ def _parser() -> argparse.ArgumentParser:
     apply.add_to(commands.add_parser("apply", help="make the stored schedules what a TOML file declares"))
     health.add_to(commands.add_parser("health", help="say whether it works: exits 0 if so, 1 with trouble, 2 if not"))
     explain.add_to(commands.add_parser("explain", help="say what a spec means and when it fires next"))
+    token.add_to(commands.add_parser("token", help="make a token for the API, or remove one"))
     demo.add_to(commands.add_parser("demo", help="watch telling schedules fire, and their jobs run"))
     return parser

@@ -17,11 +17,12 @@ from headgate.app import Headgate
 from headgate.connect import check_server, connect, connect_pubsub, safe_url
 from headgate.embedded import EmbeddedStore
 from headgate.errors import StoreUnavailable
-from headgate.log import log_event
+from headgate.log import JsonLines, log_event
 from headgate.pacing import Backoff
 from headgate.process import contending, running_process
 from headgate.settings import Settings
 from headgate.store import Store
+from headgate.store.hints import Heed, follow_hints
 from headgate.store.wakeups import Wakeups
 
 
@@ -58,6 +59,10 @@ class Node:
         """Contend and schedule until cancelled."""
         async with running_process(*contending(self._scheduling, self._wakeups)):
             await anyio.sleep_forever()
+
+    async def follow_hints(self, heed: Heed) -> None:
+        """Hand on which schedules and jobs have changed, until cancelled."""
+        await follow_hints(self.url, self.namespace, self.settings, heed)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -137,9 +142,13 @@ async def _heed(signals: AsyncIterator[signal.Signals], body: anyio.CancelScope)
         body.cancel()
 
 
-def log_lines() -> None:
-    """Log to stderr, one line an event, in UTC."""
-    logging.Formatter.converter = time.gmtime
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)sZ %(levelname)-7s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S"
-    )
+def log_lines(*, as_json: bool = False) -> None:
+    """Log to stderr, one line an event, in UTC.
+
+    Handlers that the application gave the root logger stay as they are, unless JSON is asked for: then every line is.
+    """
+    text = logging.Formatter("%(asctime)sZ %(levelname)-7s %(message)s", datefmt="%Y-%m-%dT%H:%M:%S")
+    text.converter = time.gmtime
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines() if as_json else text)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=as_json)

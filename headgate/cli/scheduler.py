@@ -7,7 +7,7 @@ import argparse
 import anyio
 
 from headgate.app import Headgate
-from headgate.cli.arguments import add_app, add_store
+from headgate.cli.arguments import add_app, add_logging, add_store
 from headgate.cli.load import load_app
 from headgate.cli.node import log_lines, open_node, running, schedule, until_signalled
 
@@ -16,6 +16,7 @@ def add_to(command: argparse.ArgumentParser) -> None:
     """Declare its arguments."""
     add_app(command)
     add_store(command)
+    add_logging(command)
     command.set_defaults(run=run)
 
 
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 async def _run(options: argparse.Namespace, app: Headgate | None) -> None:
-    log_lines()
+    log_lines(as_json=options.log_json)
     async with until_signalled(), open_node(options, app) as node:
         if app is None:
             await schedule(node)

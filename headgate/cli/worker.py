@@ -7,7 +7,7 @@ import argparse
 import anyio
 
 from headgate.app import Headgate
-from headgate.cli.arguments import add_app, add_store, add_worker
+from headgate.cli.arguments import add_app, add_logging, add_store, add_worker
 from headgate.cli.load import load_app
 from headgate.cli.node import log_lines, open_node, running, until_signalled
 from headgate.names import check_queue
@@ -24,6 +24,7 @@ def add_to(command: argparse.ArgumentParser) -> None:
         help="take jobs of this queue; again for more, the more urgent first (default: those of the actors)",
     )
     add_worker(command)
+    add_logging(command)
     command.set_defaults(run=run)
 
 
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 async def _run(options: argparse.Namespace, app: Headgate) -> None:
-    log_lines()
+    log_lines(as_json=options.log_json)
     async with (
         until_signalled(),
         open_node(options, app) as node,

@@ -1,5 +1,5 @@
-"""The HTTP API: the store's records as JSON, its errors as RFC 9457 problems."""
+"""The HTTP API: the store's records as JSON, its errors as RFC 9457 problems, and who may use it."""
 
-from headgate.http.app import SERVER_OPTIONS, create_app
+from headgate.http.app import SERVER_OPTIONS, create_app, make_api
 
-__all__ = ["SERVER_OPTIONS", "create_app"]
+__all__ = ["SERVER_OPTIONS", "create_app", "make_api"]

@@ -1,29 +1,44 @@
-"""The application: routes, error handling, and the headers that every answer carries.
+"""The application: its routes, what every request passes on its way to one, and the headers that every answer carries.
 
-It keeps no state of its own: everything is read from and written to the store, under the store's deadlines, so any
-number of processes may serve the same namespace. It authenticates nobody; whoever may reach it may do everything.
+It keeps nothing of the store: everything is read from and written to it, under its deadlines, so any number of
+processes may serve the same namespace.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
 
+from headgate.app import Headgate
+from headgate.errors import Code, InvalidRequest, StoreUnavailable
 from headgate.hooks import Hooks
-from headgate.http import control, history, jobs, periodic, quarantine, queues, specs, system, workers
-from headgate.http.problems import REQUEST_ID_HEADER, problem, problems, request_id
-from headgate.http.query import HOOKS, STORE
+from headgate.http import assets
+from headgate.http.access import Access
+from headgate.http.body import preload
+from headgate.http.context import CALLER, CONTEXT, Context
+from headgate.http.guard import admit
+from headgate.http.hub import Follow
+from headgate.http.metrics import measured
+from headgate.http.problems import REQUEST_ID_HEADER, problems, refuse, request_id
+from headgate.http.route import ROUTE, Route
+from headgate.http.storetime import HEADER, StoreTime
+from headgate.http.stream import add_hub
+from headgate.http.table import ROUTES
+from headgate.http.turns import Overloaded, Turns
+from headgate.names import shown
 from headgate.settings import MAX_BODY_BYTES
 from headgate.store import Store
 
-_SECURITY_HEADERS: Final = {
-    hdrs.CACHE_CONTROL: "no-store",
-    "X-Content-Type-Options": "nosniff",
-    hdrs.SERVER: "headgate",
-}
+_SECURITY_HEADERS: Final = {hdrs.CACHE_CONTROL: "no-store", "X-Content-Type-Options": "nosniff"}
+_ROOT_PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)*")
+_STORE_TIME: Final = web.AppKey("store_time", StoreTime)
+_TURNS: Final = web.AppKey("turns", Turns)
+_BY_HANDLER: Final[Mapping[Handler, Route]] = {route.handler: route for route in ROUTES}
 
 
 class _ClassOnly(logging.Filter):
@@ -39,42 +54,143 @@ class _ClassOnly(logging.Filter):
 _LOGGER: Final = logging.getLogger("headgate.http")
 _LOGGER.addFilter(_ClassOnly())
 
-SERVER_OPTIONS: Final[Mapping[str, Any]] = {"access_log": None, "logger": _LOGGER}
-"""What to start the server with, as in ``AppRunner(create_app(store), **SERVER_OPTIONS)``.
+SERVER_OPTIONS: Final[Mapping[str, Any]] = {"access_log": None, "logger": _LOGGER, "keepalive_timeout": 15.0}
+"""What to start the server with, as in ``AppRunner(create_app(app), **SERVER_OPTIONS)``.
 
-An access log would hold query strings, and aiohttp's own logger the text of malformed requests.
+An access log would hold query strings, and aiohttp's own logger the text of malformed requests. A connection is closed
+after so many seconds without a whole request: one that sends its head byte by byte included.
 """
 
 
-def create_app(store: Store, hooks: Hooks | None = None) -> web.Application:
-    """The API of one namespace.
+def create_app(
+    app: Headgate, *, access: Access | None = None, environment: str = "", root_path: str = ""
+) -> web.Application:
+    """The API of an application's namespace, to be served or mounted below another aiohttp application.
 
     Args:
-        store: the namespace. The application owns no connection: the caller opens and closes the client.
-        hooks: what an application has to say of runs that are asked for.
+        app: whose namespace; to be opened and closed by the caller. While it is not open, the API answers 503.
+        access: who may do what; whoever reaches it may do everything unless given.
+        environment: a name for people, as ``production``.
+        root_path: what a proxy in front cuts off the paths it passes on, as ``/headgate``.
+
+    Raises:
+        InvalidRequest: `root_path` is no path.
     """
-    app = web.Application(middlewares=[problems], client_max_size=MAX_BODY_BYTES)
-    app[STORE] = store
-    app[HOOKS] = hooks or Hooks()
-    app.on_response_prepare.append(_add_headers)
-    resources = (periodic, control, history, specs, jobs, queues, quarantine, workers, system)
-    app.add_routes(_heedful(route) for resource in resources for route in resource.ROUTES)
-    return app
+
+    def open_store() -> Store:
+        try:
+            return app.store
+        except InvalidRequest:
+            raise StoreUnavailable("the application that this API belongs to is not open") from None
+
+    return make_api(
+        open_store, app.follow_hints, app.hooks, access=access, environment=environment, root_path=root_path
+    )
 
 
-async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    response.headers.update(_SECURITY_HEADERS)
-    response.headers.setdefault(REQUEST_ID_HEADER, request_id(request))
+def make_api(
+    open_store: Callable[[], Store],
+    follow: Follow,
+    hooks: Hooks | None = None,
+    *,
+    access: Access | None = None,
+    environment: str = "",
+    root_path: str = "",
+) -> web.Application:
+    """The same of a store.
+
+    Args:
+        open_store: gives it, and raises `StoreUnavailable` while there is none.
+        follow: what tells of changes, as `headgate.store.hints.Hints.follow`.
+        hooks: what an application has to say of runs that are asked for.
+        access: as for `create_app`.
+        environment: as for `create_app`.
+        root_path: as for `create_app`.
+    """
+    if not _ROOT_PATH.fullmatch(root_path):
+        raise InvalidRequest(
+            f"root_path {shown(root_path)} must be a path like /headgate, of A-Z a-z 0-9 . _ ~ -", field="root_path"
+        )
+    api = web.Application(middlewares=[_routed, measured, _timed, problems, _guarded], client_max_size=MAX_BODY_BYTES)
+    api[CONTEXT] = Context(open_store, hooks or Hooks(), access or Access.open(), environment, root_path, ROUTES)
+    api[_TURNS] = Turns()
+    api[_STORE_TIME] = StoreTime(lambda: open_store().time_ms())
+    add_hub(api, follow, lambda: open_store().leases.overview())  # noqa: PLW0108 - there may be no store yet
+    api.on_response_prepare.append(_headers_by(api[_STORE_TIME]))
+    api.add_routes(
+        web.RouteDef(route.method, _pattern(route.path), route.handler, {"expect_handler": _heed_expectation})
+        for route in ROUTES
+    )
+    api.add_routes(assets.ROUTES)
+    return api
 
 
-def _heedful(route: web.RouteDef) -> web.RouteDef:
-    return web.RouteDef(route.method, route.path, route.handler, {**route.kwargs, "expect_handler": _heed_expectation})
+def _pattern(path: str) -> str:
+    """Not the default pattern of a segment: an id may hold braces, and one that breaks its rule is to be told so."""
+    return path.replace("}", ":[^/]+}")
+
+
+@web.middleware
+async def _routed(request: web.Request, handler: Handler) -> web.StreamResponse:
+    if route := _BY_HANDLER.get(request.match_info.handler):
+        request[ROUTE] = route
+    return await handler(request)
+
+
+@web.middleware
+async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Have store time at hand by the time that the answer is. Whoever needs no store does not wait for it either."""
+    route = request.get(ROUTE)
+    asking = request.app[_STORE_TIME].refresh() if isinstance(route, Route) and route.store else None
+    response = await handler(request)
+    if asking is not None:
+        await asking
+    return response
+
+
+@web.middleware
+async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Who may, and then in turns. The body is read before: a slow sender has no turn to hold."""
+    route = request.get(ROUTE)
+    if not isinstance(route, Route):
+        return await handler(request)
+    request[CALLER] = admit(request, route)
+    turns = request.app[_TURNS]
+    if route.urgent:
+        if not route.store:
+            return await handler(request)
+        async with turns.probe():
+            return await handler(request)
+    if route.body is None or not request.body_exists:
+        return await _in_turn(request, route, handler)
+    async with turns.body(request.content_length):
+        await preload(request)
+        return await _in_turn(request, route, handler)
+
+
+async def _in_turn(request: web.Request, route: Route, handler: Handler) -> web.StreamResponse:
+    async with request.app[_TURNS].turn(writes=route.writes):
+        if request.transport is None:
+            raise Overloaded("its client went away before its turn came")
+        return await handler(request)
+
+
+def _headers_by(store_time: StoreTime) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
+    async def add(request: web.Request, response: web.StreamResponse) -> None:
+        for name, value in _SECURITY_HEADERS.items():
+            response.headers.setdefault(name, value)
+        response.headers[REQUEST_ID_HEADER] = request_id(request)
+        response.headers[hdrs.SERVER] = "headgate"  # and not which library of which version
+        if (now_ms := store_time.now_ms) is not None:
+            response.headers[HEADER] = str(now_ms)
+
+    return add
 
 
 async def _heed_expectation(request: web.Request) -> web.Response | None:
     """As aiohttp does it, but with a problem for an expectation that is not known."""
     if request.headers[hdrs.EXPECT].lower() != "100-continue":
-        return problem(request_id(request), 417, "expectation_failed", "only 100-continue can be expected here")
+        return refuse(request, Code.EXPECTATION_FAILED, "only 100-continue can be expected here")
     await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     request.writer.output_size = 0  # the answer itself has not begun
     return None

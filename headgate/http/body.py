@@ -17,11 +17,11 @@ from aiohttp import hdrs, web
 from msgspec.structs import FieldInfo
 
 from headgate.errors import InvalidRequest, InvalidShape, InvalidSyntax, TooLarge, UnsupportedMedia
+from headgate.http.route import JSON, REPLAYED, route_of
 from headgate.jsontext import parse_json
 from headgate.names import shown
 from headgate.settings import MAX_BATCH, MAX_BODY_BYTES, MAX_JSON_DEPTH
 
-_JSON: Final = "application/json"
 _READ_SECONDS: Final = 30.0
 """A body that takes longer is given up, so that slow senders cannot hold connections for ever."""
 
@@ -31,26 +31,40 @@ _LEVELS: Final = MAX_JSON_DEPTH + 3
 _Model = TypeVar("_Model", bound=msgspec.Struct)
 
 
-class _NoFields(msgspec.Struct, frozen=True):
-    pass
+class NoFields(msgspec.Struct, frozen=True):
+    """The body of an operation that takes no fields: none, or ``{}`` for clients that must send something."""
 
 
-async def read_body(request: web.Request, model: type[_Model]) -> _Model:
-    """The body as `model`; its values are not checked against their rules yet.
+async def preload(request: web.Request) -> None:
+    """Have the bytes of the body at hand, so that reading it waits for nobody.
 
     Raises:
         UnsupportedMedia: it is not declared as plain JSON.
-        TooLarge: over 2 MiB, whether announced or found out, or a list of more than 200 objects.
-        InvalidSyntax: not JSON, or cut short.
-        InvalidRequest: nested too deeply, or a word outside a closed list.
-        InvalidShape: an unknown field, a missing one, or a value of the wrong type.
+        TooLarge: over 2 MiB, whether announced or found out.
+        InvalidSyntax: cut short.
         HTTPRequestTimeout: it did not arrive in time.
     """
-    if request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower() != _JSON:
-        raise UnsupportedMedia(f"the body must be {_JSON}", field="Content-Type")
+    if request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower() != JSON:
+        raise UnsupportedMedia(f"the body must be {JSON}", field="Content-Type")
     # A few compressed bytes may stand for any number of others.
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
         raise UnsupportedMedia("the body must not be compressed", field="Content-Encoding")
+    await _bytes(request)
+
+
+async def read_body(request: web.Request, model: type[_Model]) -> _Model:
+    """The body as `model`, which is that of the route; its values are not checked against their rules yet.
+
+    Raises:
+        UnsupportedMedia: there is none.
+        TooLarge: a list of more than 200 objects.
+        InvalidSyntax: not JSON.
+        InvalidRequest: nested too deeply, or a word outside a closed list.
+        InvalidShape: an unknown field, a missing one, or a value of the wrong type.
+    """
+    assert route_of(request).body is model
+    if not request.body_exists:
+        await preload(request)  # which was left out on the way here, and says what is wrong
     return _shaped(parse_json(await _bytes(request), field="body", levels=_LEVELS), model)
 
 
@@ -64,17 +78,18 @@ async def read_options(request: web.Request, model: type[_Model]) -> _Model:
 
 
 async def read_nothing(request: web.Request) -> None:
-    """The body of an operation that takes no fields: none, or ``{}`` for clients that must send something.
-
-    Raises:
-        InvalidRequest: as for `read_body`.
-    """
-    await read_options(request, _NoFields)
+    """The body of an operation that takes no fields; raises `InvalidRequest` for any."""
+    await read_options(request, NoFields)
 
 
 def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """A record as JSON."""
-    return web.Response(body=msgspec.json.encode(value) + b"\n", status=status, headers=headers, content_type=_JSON)
+    return web.Response(body=msgspec.json.encode(value) + b"\n", status=status, headers=headers, content_type=JSON)
+
+
+def replayed(again: bool) -> dict[str, str]:
+    """The header of an answer that was given before to the same request."""
+    return {REPLAYED: "true"} if again else {}
 
 
 async def _bytes(request: web.Request) -> bytes:

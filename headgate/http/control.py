@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from aiohttp import hdrs, web
+from aiohttp import web
 
+from headgate.errors import Code
 from headgate.hooks import backfill, run_now
-from headgate.http.body import answer, read_body, read_options
+from headgate.http.body import answer, read_body, read_options, replayed
 from headgate.http.conditions import answer_schedule, expected_revision
-from headgate.http.jobs import job_path
-from headgate.http.query import HOOKS, SCHEDULE_PATH, STORE, Query, idempotency_key, schedule_id, who
-from headgate.models import MissedTicks
+from headgate.http.context import hooks_of, store_of
+from headgate.http.jobs import where
+from headgate.http.query import SCHEDULE_PATH, Query, idempotency_key, schedule_id, who
+from headgate.http.route import IF_MATCH, KEY, REPLAYED, writing
+from headgate.models import Backfilled, Enqueued, MissedTicks, Schedule
 
 
 class PauseBody(msgspec.Struct, frozen=True):
@@ -72,7 +75,7 @@ async def pause_schedule(request: web.Request) -> web.Response:
     Query(request)
     name, expected = schedule_id(request), expected_revision(request)
     body = await read_options(request, PauseBody)
-    schedule = await request.app[STORE].control.pause(
+    schedule = await store_of(request).control.pause(
         name,
         reason=body.reason or "",
         by=who(request, body.by),
@@ -87,33 +90,33 @@ async def resume_schedule(request: web.Request) -> web.Response:
     Query(request)
     name, expected = schedule_id(request), expected_revision(request)
     body = await read_options(request, ResumeBody)
-    schedule = await request.app[STORE].control.resume(
+    schedule = await store_of(request).control.resume(
         name, missed=body.missed, by=who(request, body.by), expected_revision=expected
     )
     return answer_schedule(schedule)
 
 
 async def backfill_schedule(request: web.Request) -> web.Response:
-    """Make up for ticks that did not run. A repeat finds what the first one did: those ticks are in no gap any more.
+    """Make up for ticks that did not run; a repeat under the same key gets the same answer, marked as replayed.
 
-    So the key is not kept. It is asked for as everywhere else where jobs are made, for clients that retry by it.
+    A dry run makes nothing and needs no key.
     """
     Query(request)
     name = schedule_id(request)
     body = await read_body(request, BackfillBody)
-    if not body.dry_run:
-        idempotency_key(request)
+    key = None if body.dry_run else idempotency_key(request)
     done = await backfill(
-        request.app[STORE],
-        request.app[HOOKS],
+        store_of(request),
+        hooks_of(request),
         name,
         body.after_ms,
         body.until_ms,
         dry_run=body.dry_run,
         force=body.force,
         by=who(request, body.by),
+        idempotency_key=key,
     )
-    return answer(done)
+    return answer(done, headers=replayed(done.replayed))
 
 
 async def run_schedule(request: web.Request) -> web.Response:
@@ -121,13 +124,54 @@ async def run_schedule(request: web.Request) -> web.Response:
     Query(request)
     name, key = schedule_id(request), idempotency_key(request)
     by = who(request, (await read_options(request, RunBody)).by)
-    enqueued = await run_now(request.app[STORE], request.app[HOOKS], name, idempotency_key=key, by=by)
-    return answer(enqueued, status=202, headers={hdrs.LOCATION: job_path(enqueued.job_id)})
+    enqueued = await run_now(store_of(request), hooks_of(request), name, idempotency_key=key, by=by)
+    return answer(enqueued, status=202, headers=where(request, enqueued))
 
+
+_KEY: Final = msgspec.structs.replace(KEY, description=f"{KEY.description}; needless for a dry run", required=False)
+_GONE: Final = (Code.SCHEDULE_NOT_FOUND,)
+_RUN: Final = (*_GONE, Code.QUARANTINED, Code.BACKPRESSURE, Code.HOOK_SKIPPED, Code.HOOK_ERROR)
 
 ROUTES: Final = (
-    web.post(f"{SCHEDULE_PATH}/pause", pause_schedule),
-    web.post(f"{SCHEDULE_PATH}/resume", resume_schedule),
-    web.post(f"{SCHEDULE_PATH}/backfill", backfill_schedule),
-    web.post(f"{SCHEDULE_PATH}/run", run_schedule),
+    writing(
+        "POST",
+        f"{SCHEDULE_PATH}/pause",
+        pause_schedule,
+        {200: Schedule},
+        body=PauseBody,
+        headers=(IF_MATCH,),
+        returns=("ETag",),
+        errors=_GONE,
+    ),
+    writing(
+        "POST",
+        f"{SCHEDULE_PATH}/resume",
+        resume_schedule,
+        {200: Schedule},
+        body=ResumeBody,
+        headers=(IF_MATCH,),
+        returns=("ETag",),
+        errors=(*_GONE, Code.NOT_PAUSED),
+    ),
+    writing(
+        "POST",
+        f"{SCHEDULE_PATH}/backfill",
+        backfill_schedule,
+        {200: Backfilled},
+        body=BackfillBody,
+        body_required=True,
+        headers=(_KEY,),
+        returns=(REPLAYED,),
+        errors=(*_GONE, Code.CONFLICT, Code.HOOK_ERROR),
+    ),
+    writing(
+        "POST",
+        f"{SCHEDULE_PATH}/run",
+        run_schedule,
+        {202: Enqueued},
+        body=RunBody,
+        headers=(KEY,),
+        returns=("Location", REPLAYED),
+        errors=_RUN,
+    ),
 )

@@ -7,12 +7,15 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from headgate.errors import InvalidRequest, ScheduleNotFound
+from headgate.errors import Code, InvalidRequest, ScheduleNotFound
 from headgate.http.body import answer, read_body
 from headgate.http.conditions import answer_schedule, expected_by_put, expected_revision
-from headgate.http.query import SCHEDULE_PATH, STORE, Query, schedule_id, who
-from headgate.models import ScheduleDefinition
+from headgate.http.context import store_of
+from headgate.http.query import SCHEDULE_PATH, Query, schedule_id, who
+from headgate.http.route import CURSOR, IF_MATCH, IF_NONE_MATCH, Parameter, limit_of, reading, writing
+from headgate.models import Schedule, ScheduleDefinition
 from headgate.store import Store
+from headgate.store.listing import Order, SchedulePage
 
 _PARAMETERS: Final = {"id": "prefix", "labels": "label"}
 """What a list calls the fields that its filters are about."""
@@ -32,15 +35,16 @@ class SchedulePut(ScheduleDefinition, frozen=True, kw_only=True, forbid_unknown_
 
 async def list_schedules(request: web.Request) -> web.Response:
     """A page of schedules by id; without payloads, which are in the answer for a single one."""
-    query = Query(request, "prefix", "label", "paused", "failing", "limit", "cursor")
+    query = Query(request)
     try:
-        page = await request.app[STORE].schedules.list(
-            limit=query.integer("limit", 50),
+        page = await store_of(request).schedules.list(
+            limit=query.integer("limit"),
             cursor=query.cursor(),
             prefix=query.text("prefix") or "",
             label=query.text("label") or "",
-            paused=query.choice("paused"),
-            failing=query.choice("failing"),
+            paused=query.flag("paused"),
+            failing=query.flag("failing"),
+            order=query.text("order") or Order.ID,
         )
     except InvalidRequest as error:
         error.field = _PARAMETERS.get(error.field or "", error.field)
@@ -51,13 +55,13 @@ async def list_schedules(request: web.Request) -> web.Response:
 async def get_schedule(request: web.Request) -> web.Response:
     """One schedule with its payload."""
     Query(request)
-    return answer_schedule(await request.app[STORE].schedules.get(schedule_id(request)))
+    return answer_schedule(await store_of(request).schedules.get(schedule_id(request)))
 
 
 async def put_schedule(request: web.Request) -> web.Response:
     """Create a schedule (201) or replace its definition (200): absent fields get their defaults."""
     Query(request)
-    name, store = schedule_id(request), request.app[STORE]
+    name, store = schedule_id(request), store_of(request)
     body = await read_body(request, SchedulePut)
     by = who(request, body.by)
     expected = await expected_by_put(request, store, name)
@@ -70,7 +74,7 @@ async def put_schedule(request: web.Request) -> web.Response:
 async def delete_schedule(request: web.Request) -> web.Response:
     """Remove a schedule; its history stays readable."""
     Query(request)
-    await request.app[STORE].schedules.delete(
+    await store_of(request).schedules.delete(
         schedule_id(request), by=who(request), expected_revision=expected_revision(request)
     )
     return web.Response(status=204)
@@ -90,9 +94,30 @@ async def _check_paused(store: Store, name: str, *, paused: bool) -> None:
         raise InvalidRequest(f"paused is taken at creation only; schedule {name} is {state}", field="paused")
 
 
+_GONE: Final = (Code.SCHEDULE_NOT_FOUND,)
+_QUERY: Final = (
+    Parameter(name="prefix", description="ids that begin so"),
+    Parameter(name="label", description="a label by its name, as `team`, or with its value, as `team=mail`"),
+    Parameter(name="paused", description="only those that are paused, or that are not", kind="boolean"),
+    Parameter(name="failing", description="only those that fail, or that do not", kind="boolean"),
+    Parameter(name="order", description="what the list goes by", values=tuple(Order), default=Order.ID),
+    limit_of(50),
+    CURSOR,
+)
+
 ROUTES: Final = (
-    web.get("/api/v1/periodic", list_schedules),
-    web.get(SCHEDULE_PATH, get_schedule),
-    web.put(SCHEDULE_PATH, put_schedule),
-    web.delete(SCHEDULE_PATH, delete_schedule),
+    reading("/api/v1/periodic", list_schedules, SchedulePage, query=_QUERY),
+    reading(SCHEDULE_PATH, get_schedule, Schedule, returns=("ETag",), errors=_GONE),
+    writing(
+        "PUT",
+        SCHEDULE_PATH,
+        put_schedule,
+        {201: Schedule, 200: Schedule},
+        body=SchedulePut,
+        body_required=True,
+        headers=(IF_MATCH, IF_NONE_MATCH),
+        returns=("ETag",),
+        errors=(Code.INVALID_SPEC, Code.CONFLICT),
+    ),
+    writing("DELETE", SCHEDULE_PATH, delete_schedule, {204: None}, headers=(IF_MATCH,), errors=_GONE),
 )

@@ -17,53 +17,67 @@ import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from headgate.errors import (
-    Backpressure,
-    Conflict,
-    HeadgateError,
-    IdempotencyKeyReused,
-    InvalidRequest,
-    InvalidShape,
-    NotFound,
-    Quarantined,
-    RevisionMismatch,
-    SkipTick,
-    StoreFull,
-    StoreUnavailable,
-    TooLarge,
-    UnsupportedMedia,
-)
+from headgate.errors import Code, HeadgateError, RevisionMismatch
 from headgate.http.conditions import etag
 from headgate.log import log_event
 from headgate.models import Schedule
 
+PROBLEM_JSON: Final = "application/problem+json"
 REQUEST_ID_HEADER: Final = "X-Request-Id"
-RETRY_AFTER: Final[Mapping[str, str]] = {"Retry-After": "1"}
+RETRY_AFTER: Final[Mapping[str, str]] = {hdrs.RETRY_AFTER: "1"}
 """Seconds; a store that is away may be back, and a queue have room again, at any time."""
 
-_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_STATUS: Final[Mapping[type[Exception], int]] = {
-    InvalidRequest: 400,
-    NotFound: 404,
-    Conflict: 409,
-    RevisionMismatch: 412,
-    TooLarge: 413,
-    UnsupportedMedia: 415,
-    InvalidShape: 422,
-    IdempotencyKeyReused: 422,
-    Quarantined: 423,
-    Backpressure: 429,
-    SkipTick: 409,
-    StoreUnavailable: 503,
-    StoreFull: 503,
+STATUS: Final[Mapping[Code, int]] = {
+    Code.INVALID_REQUEST: 400,
+    Code.INVALID_SPEC: 400,
+    Code.INVALID_SYNTAX: 400,
+    Code.INVALID_CURSOR: 400,
+    Code.IDEMPOTENCY_KEY_MISSING: 400,
+    Code.UNAUTHORIZED: 401,
+    Code.FORBIDDEN: 403,
+    Code.READ_ONLY: 403,
+    Code.CROSS_SITE: 403,
+    Code.SCHEDULE_NOT_FOUND: 404,
+    Code.JOB_NOT_FOUND: 404,
+    Code.QUEUE_NOT_FOUND: 404,
+    Code.QUARANTINE_NOT_FOUND: 404,
+    Code.ROUTE_NOT_FOUND: 404,
+    Code.METHOD_NOT_ALLOWED: 405,
+    Code.REQUEST_TIMEOUT: 408,
+    Code.CONFLICT: 409,
+    Code.ID_CONFLICT: 409,
+    Code.NOT_PAUSED: 409,
+    Code.UNIQUE_KEY_HELD: 409,
+    Code.JOB_STATE: 409,
+    Code.HOOK_SKIPPED: 409,
+    Code.REVISION_MISMATCH: 412,
+    Code.TOO_LARGE: 413,
+    Code.UNSUPPORTED_MEDIA_TYPE: 415,
+    Code.EXPECTATION_FAILED: 417,
+    Code.HOST_NOT_ALLOWED: 421,
+    Code.INVALID_SHAPE: 422,
+    Code.IDEMPOTENCY_KEY_REUSED: 422,
+    Code.QUARANTINED: 423,
+    Code.BACKPRESSURE: 429,
+    Code.TOO_MANY_ATTEMPTS: 429,
+    Code.STORE_ERROR: 500,
+    Code.HOOK_ERROR: 500,
+    Code.INTERNAL_ERROR: 500,
+    Code.STORE_UNAVAILABLE: 503,
+    Code.STORE_FULL: 503,
+    Code.OVERLOADED: 503,
+    Code.TOO_MANY_STREAMS: 503,
 }
-"""An error takes the status of its nearest ancestor here; without one it is 500, as foreign data in the store is."""
+"""The codes of the API. Any other that comes up is one of Headgate's own faults: 500."""
+
+_NAME: Final = web.RequestKey("request_id", str)
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _PASSING: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 """What may pass by itself."""
-_HTTP_CODES: Final = {
-    404: ("route_not_found", "no such route"),
-    405: ("method_not_allowed", "this route does not take that method; the Allow header lists those it takes"),
-    408: ("request_timeout", "the body did not arrive in time"),
+_AIOHTTP: Final[Mapping[int, tuple[Code, str]]] = {
+    404: (Code.ROUTE_NOT_FOUND, "no such route"),
+    405: (Code.METHOD_NOT_ALLOWED, "this route does not take that method; the Allow header lists those it takes"),
+    408: (Code.REQUEST_TIMEOUT, "the body did not arrive in time"),
 }
 
 
@@ -82,75 +96,76 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     status: int
     detail: str
-    code: str
+    code: Code
     field: str | msgspec.UnsetType = msgspec.UNSET
     current: Schedule | msgspec.UnsetType | None = msgspec.UNSET
     request_id: str
 
 
-def status_of(error: HeadgateError) -> int:
-    """The status an error of our tree is answered with."""
-    return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
-
-
 def request_id(request: web.Request) -> str:
     """A name for this request in logs and answers: the client's own id if it is a plain word, else a new one."""
-    given = request.headers.get(REQUEST_ID_HEADER, "")
-    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    if _NAME not in request:
+        given = request.headers.get(REQUEST_ID_HEADER, "")
+        request[_NAME] = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    return request[_NAME]
 
 
-def problem(
-    request_id: str,
-    status: int,
-    code: str,
-    detail: str,
-    *,
-    field: str | None = None,
-    current: Schedule | msgspec.UnsetType | None = msgspec.UNSET,
-    headers: Mapping[str, str] | None = None,
-) -> web.Response:
-    """An error answer, with its request id."""
-    body = Problem(
+def problem_of(name: str, error: HeadgateError) -> Problem:
+    """An error of our tree, as the body of an answer to the request of that name."""
+    status = STATUS.get(error.code, 500)
+    return Problem(
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=detail,
-        code=code,
-        field=msgspec.UNSET if field is None else field,
-        current=current,
-        request_id=request_id,
+        detail=error.message,
+        code=error.code,
+        field=msgspec.UNSET if error.field is None else error.field,
+        current=_current(error),
+        request_id=name,
     )
+
+
+def answer_problem(problem: Problem, headers: Mapping[str, str] | None = None) -> web.Response:
+    """An error answer, with its request id."""
     return web.Response(
-        body=msgspec.json.encode(body) + b"\n",
-        status=status,
-        headers={**(headers or {}), REQUEST_ID_HEADER: request_id},
-        content_type="application/problem+json",
+        body=msgspec.json.encode(problem) + b"\n",
+        status=problem.status,
+        headers={**(headers or {}), REQUEST_ID_HEADER: problem.request_id},
+        content_type=PROBLEM_JSON,
     )
+
+
+def refuse(request: web.Request, code: Code, detail: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    """A problem that comes of no error of our tree."""
+    status = STATUS[code]
+    problem = Problem(
+        title=HTTPStatus(status).phrase, status=status, detail=detail, code=code, request_id=request_id(request)
+    )
+    return answer_problem(problem, headers)
 
 
 @web.middleware
 async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turn whatever a handler or aiohttp raises into a problem."""
-    name = request_id(request)
     try:
         return await handler(request)
     except HeadgateError as error:
-        return _ours(request, name, error)
-    except web.HTTPException as error:
-        return _aiohttps(name, error)
+        return _ours(request, error)
     except Exception as error:  # noqa: BLE001 - the last resort; anything may be in its message, hence only its class
-        _log(request, request_id=name, code="internal_error", error=type(error).__name__)
-        return problem(name, 500, "internal_error", "an unexpected error; the log has it under this request_id")
+        if isinstance(error, web.HTTPException) and error.status in _AIOHTTP:
+            allow = error.headers.get(hdrs.ALLOW)
+            return refuse(request, *_AIOHTTP[error.status], headers={hdrs.ALLOW: allow} if allow else None)
+        _log(request, code=Code.INTERNAL_ERROR, error=type(error).__name__)
+        return refuse(request, Code.INTERNAL_ERROR, "an unexpected error; the log has it under this request_id")
 
 
-def _ours(request: web.Request, name: str, error: HeadgateError) -> web.Response:
-    status = status_of(error)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        _log(request, request_id=name, code=error.code, detail=error.message)
-    headers = RETRY_AFTER if status in _PASSING else None
-    current = _current(error)
-    if isinstance(current, Schedule):
-        headers = etag(current.revision)
-    return problem(name, status, error.code, error.message, field=error.field, current=current, headers=headers)
+def _ours(request: web.Request, error: HeadgateError) -> web.Response:
+    problem = problem_of(request_id(request), error)
+    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        _log(request, code=error.code, detail=error.message)
+    headers = dict(RETRY_AFTER) if problem.status in _PASSING else {}
+    if isinstance(problem.current, Schedule):
+        headers.update(etag(problem.current.revision))
+    return answer_problem(problem, headers | getattr(error, "headers", {}))
 
 
 def _current(error: HeadgateError) -> Schedule | msgspec.UnsetType | None:
@@ -162,14 +177,9 @@ def _current(error: HeadgateError) -> Schedule | msgspec.UnsetType | None:
     return msgspec.structs.replace(found, payload=msgspec.UNSET, headers=msgspec.UNSET)
 
 
-def _aiohttps(name: str, error: web.HTTPException) -> web.Response:
-    phrase = HTTPStatus(error.status).phrase
-    code, detail = _HTTP_CODES.get(error.status, (re.sub(r"\W+", "_", phrase.lower()), phrase))
-    allow = error.headers.get(hdrs.ALLOW)
-    return problem(name, error.status, code, detail, headers={"Allow": allow} if allow else None)
-
-
 def _log(request: web.Request, **fields: str) -> None:
     resource = request.match_info.route.resource
     route = resource.canonical if resource else "none"
-    log_event(logging.ERROR, "http.failed", method=request.method, route=route, **fields)
+    log_event(
+        logging.ERROR, "http.failed", method=request.method, route=route, request_id=request_id(request), **fields
+    )

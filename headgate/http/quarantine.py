@@ -7,8 +7,12 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from headgate.errors import Code
 from headgate.http.body import answer, read_options
-from headgate.http.query import STORE, Query
+from headgate.http.context import store_of
+from headgate.http.query import Query
+from headgate.http.route import CURSOR, limit_of, reading, writing
+from headgate.models import QuarantinePage
 
 
 class QuarantinePut(msgspec.Struct, frozen=True):
@@ -35,8 +39,8 @@ class Released(msgspec.Struct, frozen=True):
 
 async def list_quarantine(request: web.Request) -> web.Response:
     """A page of quarantined fingerprints in their own order."""
-    query = Query(request, "limit", "cursor")
-    return answer(await request.app[STORE].quarantine.list(limit=query.integer("limit", 50), cursor=query.cursor()))
+    query = Query(request)
+    return answer(await store_of(request).quarantine.list(limit=query.integer("limit"), cursor=query.cursor()))
 
 
 async def put_quarantine(request: web.Request) -> web.Response:
@@ -44,25 +48,24 @@ async def put_quarantine(request: web.Request) -> web.Response:
     Query(request)
     fingerprint = _fingerprint(request)
     body = await read_options(request, QuarantinePut)
-    new = await request.app[STORE].quarantine.add(fingerprint, note=body.note)
+    new = await store_of(request).quarantine.add(fingerprint, note=body.note)
     return answer(Barred(fingerprint), status=201 if new else 200)
 
 
 async def delete_quarantine(request: web.Request) -> web.Response:
     """Let a fingerprint be enqueued and run again; the answer says how many jobs were put back."""
     Query(request)
-    return answer(Released(await request.app[STORE].quarantine.release(_fingerprint(request))))
+    return answer(Released(await store_of(request).quarantine.release(_fingerprint(request))))
 
 
 def _fingerprint(request: web.Request) -> str:
     return request.match_info["fingerprint"]
 
 
-# Not the default pattern of a segment: a fingerprint that breaks its rule is to be told so.
-_ITEM: Final = "/api/v1/quarantine/{fingerprint:[^/]+}"
+_ITEM: Final = "/api/v1/quarantine/{fingerprint}"
 
 ROUTES: Final = (
-    web.get("/api/v1/quarantine", list_quarantine),
-    web.put(_ITEM, put_quarantine),
-    web.delete(_ITEM, delete_quarantine),
+    reading("/api/v1/quarantine", list_quarantine, QuarantinePage, query=(limit_of(50), CURSOR)),
+    writing("PUT", _ITEM, put_quarantine, {200: Barred, 201: Barred}, body=QuarantinePut),
+    writing("DELETE", _ITEM, delete_quarantine, {200: Released}, errors=(Code.QUARANTINE_NOT_FOUND,)),
 )

@@ -9,8 +9,10 @@ from aiohttp import web
 
 from headgate.health import check_health, holds, judge, refused_writes
 from headgate.http.body import answer
+from headgate.http.context import store_of
 from headgate.http.problems import RETRY_AFTER
-from headgate.http.query import STORE, Query
+from headgate.http.query import Query
+from headgate.http.route import Route, reading
 from headgate.models import HealthProblem, HealthStatus, Overview
 
 
@@ -20,6 +22,12 @@ class Duties(Overview, frozen=True, kw_only=True):
     status: HealthStatus
     store: str
     problems: list[HealthProblem]
+
+
+class Alive(msgspec.Struct, frozen=True):
+    """The process answers."""
+
+    status: str = "ok"
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +46,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
 async def get_duties(request: web.Request) -> web.Response:
     """Who is on duty, how far scheduling is behind, and what is wrong."""
     Query(request)
-    store = request.app[STORE]
+    store = store_of(request)
     overview = await store.leases.overview()
     health = judge(overview, await refused_writes(store))
     seen = msgspec.structs.asdict(overview)
@@ -47,12 +55,12 @@ async def get_duties(request: web.Request) -> web.Response:
 
 async def get_health(_request: web.Request) -> web.Response:
     """200 for as long as the process answers."""
-    return answer({"status": "ok"})
+    return answer(Alive())
 
 
 async def get_readiness(request: web.Request) -> web.Response:
     """200 when the store takes writes and somebody holds the scheduler duty, else 503; within the time of a call."""
-    health = await check_health(request.app[STORE])
+    health = await check_health(store_of(request))
     scheduler = "unknown"
     if health.overview:
         scheduler = "held" if holds(health.overview, "scheduler") else "vacant"
@@ -63,7 +71,14 @@ async def get_readiness(request: web.Request) -> web.Response:
 
 
 ROUTES: Final = (
-    web.get("/api/v1/duties", get_duties),
-    web.get("/healthz", get_health),
-    web.get("/readyz", get_readiness),
+    reading("/api/v1/duties", get_duties, Duties),
+    reading("/healthz", get_health, Alive, role=None, store=False, urgent=True),
+    Route(
+        method="GET",
+        path="/readyz",
+        handler=get_readiness,
+        answers={200: Readiness, 503: Readiness},
+        role=None,
+        urgent=True,
+    ),
 )

@@ -7,13 +7,16 @@ from typing import Final
 from aiohttp import web
 
 from headgate.http.body import answer
-from headgate.http.query import STORE, Query
+from headgate.http.context import store_of
+from headgate.http.query import Query
+from headgate.http.route import CURSOR, limit_of, reading
+from headgate.models import WorkerPage
 
 
 async def list_workers(request: web.Request) -> web.Response:
     """A page of workers by id, as their heartbeats say."""
-    query = Query(request, "limit", "cursor")
-    return answer(await request.app[STORE].workers.list(limit=query.integer("limit", 50), cursor=query.cursor()))
+    query = Query(request)
+    return answer(await store_of(request).workers.list(limit=query.integer("limit"), cursor=query.cursor()))
 
 
-ROUTES: Final = (web.get("/api/v1/workers", list_workers),)
+ROUTES: Final = (reading("/api/v1/workers", list_workers, WorkerPage, query=(limit_of(50), CURSOR)),)

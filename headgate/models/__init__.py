@@ -42,7 +42,7 @@ from headgate.models.schedules import (
     TickRange,
     check_labels,
 )
-from headgate.models.trail import Backfilled, Change, ChangePage, Gap, ManualRun, ManualRunPage
+from headgate.models.trail import Backfilled, Change, ChangePage, Gap, GapPage, ManualRun, ManualRunPage
 
 __all__ = [
     "FINAL_STATES",
@@ -58,6 +58,7 @@ __all__ = [
     "Explanation",
     "Failure",
     "Gap",
+    "GapPage",
     "Health",
     "HealthProblem",
     "HealthStatus",

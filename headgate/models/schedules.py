@@ -226,6 +226,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         next_run_ms: the next tick to be looked at; null when paused or when the spec has no further tick.
         anchor_ms: the last tick passed, or the instant of creation or of a changed spec.
         last_tick_ms: the last tick decided; at or before it everything ran unless a gap says otherwise.
+        last_lateness_ms: how long after its instant that tick was recorded, a duration; null where it is not known.
+        reading: the spec in words; '' for one that is refused now.
+        zone: whose clock the spec is read on; '' for UTC.
         outcomes: one letter for each of the last 30 ticks, newest last: enqueued, deduplicated, skipped, failed.
         failure: why the due tick is not getting through, or null.
     """
@@ -263,6 +266,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     next_run_ms: int | None
     anchor_ms: int
     last_tick_ms: int | None
+    last_lateness_ms: int | None
+    reading: str
+    zone: str
     outcomes: str
     failure: Failure | None
 

@@ -26,6 +26,13 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     count: int | None = None
 
 
+class GapPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of gaps, oldest first; `next_cursor` continues towards newer ones, None at the end."""
+
+    gaps: list[Gap]
+    next_cursor: str | None
+
+
 class ManualRun(msgspec.Struct, frozen=True, kw_only=True):
     """A job that was asked for by hand.
 
@@ -96,6 +103,8 @@ class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
             it did not. The tick at which it ended stays in its gap.
         more_after_ms: go on with this as `after_ms`, which passes over a tick that a hook skipped; null when the range
             is done.
+        replayed: the whole answer to the first request with this idempotency key. One that was cut off is no whole
+            answer: its repeat goes on with it.
     """
 
     dry_run: bool
@@ -104,3 +113,4 @@ class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
     unknown: int
     stopped_by: str | None
     more_after_ms: int | None
+    replayed: bool = False

@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from headgate.errors import StoreError
 from headgate.models import Admission, Blocker, JobState
+from headgate.settings import TOKEN_DUST
 from headgate.store.records import rate_limit_from
 
 _WAITING: Final = (JobState.SCHEDULED, JobState.AVAILABLE, JobState.RETRYABLE, JobState.QUARANTINED)
-_TOKEN_DUST: Final = 1e-6
-"""What the gate lets sums of fractions lack of a whole token: the same as in `lua/lib/gate.lua`."""
 
 
 class _Found(NamedTuple):
@@ -51,7 +50,7 @@ class _Found(NamedTuple):
     @property
     def tokens_left(self) -> float:
         """What the bucket holds for this job once those ahead of it have had theirs."""
-        return float(self.tokens) + _TOKEN_DUST - max(0, self.ahead) if self.tokens else math.inf
+        return float(self.tokens) + TOKEN_DUST - max(0, self.ahead) if self.tokens else math.inf
 
 
 def admission_from(job_id: str, values: Sequence[Any]) -> Admission:

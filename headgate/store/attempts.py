@@ -65,11 +65,15 @@ class Admitted(msgspec.Struct, frozen=True):
         claims: the jobs.
         look_again_ms: in how many ms to ask again, a duration; None when nothing is waited for.
         unusable: queues that were passed over, since a key of theirs holds something foreign.
+        refused: what the gates refused, by reason: of queues that had more waiting than they let through (``paused``,
+            ``max_concurrent``, ``rate_limit``) how many, of jobs that were turned away (``deadline``, ``quarantined``)
+            how many.
     """
 
     claims: list[Claim]
     look_again_ms: int | None
     unusable: list[str] = []
+    refused: dict[str, int] = {}
 
 
 class Renewed(NamedTuple):
@@ -109,7 +113,7 @@ class Attempts:
         Raises:
             StoreUnavailable: the answer was lost; jobs it claimed run once their leases end.
         """
-        now, again, unusable, *rows = await self._scripts.call(
+        now, again, unusable, refused, *rows = await self._scripts.call(
             "admit", worker, lease_ms, capacity, len(queues), *queues, *_FIELDS
         )
         claims = []
@@ -118,7 +122,9 @@ class Attempts:
                 claims.append(_claim(int(now), queue, job_id, number, values))
             except (TypeError, ValueError, msgspec.MsgspecError):
                 await self._set_aside(queue, job_id, number)
-        return Admitted(claims, max(0, int(again) - int(now)) if again else None, unusable.split())
+        look_again_ms = max(0, int(again) - int(now)) if again else None
+        reasons = dict(pair.split("=") for pair in refused.split())
+        return Admitted(claims, look_again_ms, unusable.split(), {why: int(count) for why, count in reasons.items()})
 
     async def renew(self, claims: Sequence[Claim], lease_ms: int) -> Renewed:
         """Let the leases of these claims go on from now, 200 a call."""

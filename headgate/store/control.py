@@ -63,7 +63,6 @@ class Control:
         check_text("by", by, MAX_WHO)
         if until_ms is not None:
             check_range("until_ms", until_ms, 0, MAX_INSTANT_MS)
-        revision_text(expected_revision)
         expected_revision = await self._end_what_is_over(schedule_id, until_ms, expected_revision)
         until = "" if until_ms is None else str(until_ms)
         said = {"reason": [None, reason or None], "until_ms": [None, until or None]}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from headgate.errors import InvalidCursor
 from headgate.models import Event
 from headgate.names import check_schedule_id
 from headgate.settings import MAX_EVENTS_PAGE
-from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.paging import check_limit, read_number, write_cursor
 from headgate.store.records import event_from
 from headgate.store.scripts import Scripts
 
@@ -36,9 +35,7 @@ class Events:
         check_schedule_id(schedule_id)
         check_limit(limit, MAX_EVENTS_PAGE)
         scope = f"events/{schedule_id}"
-        before = read_cursor(scope, cursor) if cursor is not None else ""
-        if before and not (before.isdecimal() and len(before) <= 15):  # noqa: PLR2004 - digits a double holds exactly
-            raise InvalidCursor("cursor is not one that this list gave out")
+        before = str(read_number(scope, cursor)) if cursor is not None else ""
         texts = await self._scripts.call("history", schedule_id, before, limit + 1)
         events = [event_from(text) for text in texts[:limit]]
         more = len(texts) > limit

@@ -9,8 +9,8 @@ from headgate.explain import Kept, explain
 from headgate.models import Explanation, check_range
 from headgate.names import check_schedule_id, tick_job_id
 from headgate.settings import MAX_INSTANT_MS
-from headgate.store.backfills import gap_from
 from headgate.store.changes import change_from
+from headgate.store.gaps import gap_from
 from headgate.store.records import JOB_FIELDS, SCHEDULE_FIELDS, event_from, job_from, schedule_from
 from headgate.store.runs import run_from
 from headgate.store.scripts import Scripts

@@ -42,12 +42,14 @@ PATTERNS: Final = {
     "quarantined": "quarantined:%s",  # zset, record: jobs of a fingerprint that were set aside -> since
     "releasing": "releasing",  # zset, record: released fingerprints whose jobs are not all back yet
     "idem_run": "idem:run:%s/%s",  # string, answer: schedule id (which has no slash), idempotency key
+    "idem_backfill": "idem:backfill:%s/%s",  # string, answer: the same; how far it has come, while it is not whole
     "idem_jobs": "idem:jobs:%s",  # string, answer: idempotency key
     "process": "process:%s",  # hash, lease: a live process
     "processes": "processes",  # zset, record: process id -> until when it counts as alive
     "workers": "workers",  # zset, record: the same of those that work
     "wake": "wake",  # channel: a schedule was written, or a duty given up
     "ready": "ready",  # channel: the name of a queue that has got a job
+    "hints": "hints",  # channel: which schedules and jobs a call has changed
 }
 
 _USED = re.compile(r"\bkey_([a-z_]+)\b")

@@ -42,6 +42,7 @@ _CONSTANTS: Final = {
     "ARCHIVE_RETENTION_MS": settings.ARCHIVE_RETENTION_MS,
     "REPEAT_MS": settings.REPEAT_MS,
     "GRACE_EVERY_MS": settings.GRACE_EVERY_MS,
+    "TOKEN_DUST": settings.TOKEN_DUST,
     "TICK_JOB_PREFIX": f"'{names.TICK_JOB_PREFIX}'",
 }
 

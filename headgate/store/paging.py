@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from headgate.errors import InvalidCursor, InvalidRequest
 
@@ -38,6 +38,18 @@ def read_cursor(scope: str, cursor: str) -> str:
     if found != scope or not separator or not position or write_cursor(found, position) != cursor:
         raise InvalidCursor("cursor is not one that this list gave out")
     return position
+
+
+_MAX_DIGITS: Final = 15
+"""Digits of a whole number that a double, which is what Lua counts with, holds exactly."""
+
+
+def read_number(scope: str, cursor: str) -> int:
+    """The whole number a cursor of the list `scope` stands for; raises `InvalidCursor`, as for `read_cursor`."""
+    position = read_cursor(scope, cursor)
+    if not (position.isdecimal() and len(position) <= _MAX_DIGITS):
+        raise InvalidCursor("cursor is not one that this list gave out")
+    return int(position)
 
 
 _Entry = TypeVar("_Entry")

@@ -62,8 +62,10 @@ class Queues:
         Jobs that run already are left alone, and those that wait stay, should there be more than the new limits allow.
 
         Raises:
-            InvalidRequest: a value breaks its rule.
+            InvalidRequest: a value breaks its rule, or there are no limits.
         """
+        if not isinstance(limits, QueueLimits):
+            raise InvalidRequest("limits must be a headgate.QueueLimits", field="limits")
         limits.check()
         rate = limits.rate_limit
         fields = {

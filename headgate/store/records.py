@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from headgate.errors import InvalidRequest, StoreError
+from headgate.errors import InvalidRequest, InvalidSpec, StoreError
 from headgate.jsontext import parse_json
 from headgate.log import log_event
 from headgate.models import Event, Job, RateLimit, Schedule
+from headgate.spec import parse_spec
 
 _PLAIN_FIELDS: Final = (
     *("id", "kind", "spec", "payload_bytes", "fingerprint", "queue", "priority", "max_attempts", "timeout_ms"),
     *("retention_ms", "on_missed", "backfill_limit", "revision", "created_at_ms", "updated_at_ms"),
-    *("next_run_ms", "anchor_ms", "last_tick_ms"),
+    *("next_run_ms", "anchor_ms", "last_tick_ms", "last_lateness_ms"),
     *("max_lateness_ms", "starts_at_ms", "ends_at_ms", "unique_key", "deadline_ms"),
 )
 _DEFAULTED_FIELDS: Final = {"description": "", "overlap": "allow", "jitter_ms": "0", "owner": "", "outcomes": ""}
@@ -59,6 +61,7 @@ def schedule_from(record: Mapping[str, str | None]) -> Schedule:
     values: dict[str, Any] = {name: record.get(name) or None for name in _PLAIN_FIELDS}
     values |= {name: record.get(name) or default for name, default in _DEFAULTED_FIELDS.items()}
     values["labels"] = _map(record.get("labels"))
+    values["reading"], values["zone"] = _read_spec(record.get("spec") or "")
     if record.get("payload") is not None:
         values["headers"] = _map(record.get("headers"))
     paused = values["paused"] = record.get("paused") == "1"
@@ -67,6 +70,16 @@ def schedule_from(record: Mapping[str, str | None]) -> Schedule:
     failing = bool(record.get("failing_tick_ms"))
     values["failure"] = {name: record.get(field) for name, field in _FAILURE_FIELDS.items()} if failing else None
     return _with_payload(values, Schedule, record.get("payload"))
+
+
+@lru_cache(maxsize=4_096)
+def _read_spec(text: str) -> tuple[str, str]:
+    """A spec in words, and its zone; '' twice for one that is refused, which is told where it would fire."""
+    try:
+        spec = parse_spec(text)
+    except InvalidSpec:
+        return "", ""
+    return spec.describe(), spec.zone
 
 
 def _map(text: str | None) -> dict[str, str]:

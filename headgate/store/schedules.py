@@ -6,22 +6,19 @@ a race is tried again.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from headgate.errors import Conflict, InvalidCursor, InvalidRequest, ScheduleNotFound, StoreError
-from headgate.jsontext import canonical
-from headgate.log import log_event
-from headgate.models import Schedule, ScheduleDefinition, check_labels, check_text
-from headgate.names import check_id_prefix, check_schedule_id
-from headgate.settings import MAX_EXAMINED, MAX_PAGE, MAX_WHO
+from headgate.errors import Conflict, InvalidRequest, ScheduleNotFound, StoreError
+from headgate.models import Schedule, ScheduleDefinition, check_text
+from headgate.names import check_schedule_id
+from headgate.settings import MAX_WHO
 from headgate.store.changes import change_text, check_revision, revision_text
 from headgate.store.leases import check_lease
-from headgate.store.paging import check_limit, read_cursor, write_cursor
-from headgate.store.records import SCHEDULE_FIELDS, pairs, schedule_from
+from headgate.store.listing import Order, SchedulePage, Wanted, page_by_id, page_by_next_run
+from headgate.store.records import pairs, schedule_from
 from headgate.store.scripts import Scripts
 from headgate.store.timing import check_jitter, timing_of
 from headgate.store.writing import put_arguments, stored_fields
@@ -34,18 +31,6 @@ class PutResult(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule: Schedule
     change: str
-
-
-class SchedulePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of schedules without payloads; `next_cursor` continues the list, None at its end.
-
-    Attributes:
-        examined: schedules that were looked at for it.
-    """
-
-    schedules: list[Schedule]
-    next_cursor: str | None
-    examined: int
 
 
 class Schedules:
@@ -135,40 +120,30 @@ class Schedules:
         label: str = "",
         paused: bool | None = None,
         failing: bool | None = None,
+        order: str = Order.ID,
     ) -> SchedulePage:
-        """A page of schedules by id, 1 to 200. Stable under writes: a schedule that stays is listed exactly once.
+        """A page of schedules, 1 to 200. By id it is stable under writes: one that stays is listed exactly once.
 
         A record that Headgate did not write is passed over and logged, so a page may be shorter than `limit`. With a
         filter a page looks at 1,000 schedules at most, and may be shorter for that too; `examined` says at how many.
 
         Args:
             limit: most schedules of the page.
-            cursor: where the page before ended; of a list with the same filters.
+            cursor: where the page before ended; of a list with the same filters and order.
             prefix: only ids that begin so.
             label: only those with this label: ``name`` or ``name=value``.
             paused: only those that are paused, or only those that are not.
             failing: only those whose due tick does not get through, or only the others.
+            order: ``id`` or ``next_run``. One that fires while somebody pages by next run may be met again.
 
         Raises:
             InvalidRequest: a limit or a filter breaks its rule.
             InvalidCursor: the cursor is not of this list.
         """
-        check_limit(limit, MAX_PAGE)
-        if prefix:
-            check_id_prefix(prefix)
-        after = _position(cursor) if cursor is not None else ""
-        filters = (_label_text(label), _flag(paused), _flag(failing))
-        last, examined, *rows = await self._scripts.call(
-            "list", after, limit, prefix, MAX_EXAMINED, *filters, *SCHEDULE_FIELDS
-        )
-        schedules = []
-        for row in rows:
-            try:
-                schedules.append(schedule_from(dict(zip(SCHEDULE_FIELDS, row, strict=True))))
-            except StoreError as error:  # one damaged record must not hide the others
-                log_event(logging.ERROR, "schedule.unreadable", schedule=row[0], code=error.code)
-        following = write_cursor("schedules", last) if last else None
-        return SchedulePage(schedules=schedules, next_cursor=following, examined=examined)
+        if order not in tuple(Order):
+            raise InvalidRequest(f"order must be one of {', '.join(Order)}", field="order")
+        page = page_by_next_run if order == Order.NEXT_RUN else page_by_id
+        return await page(self._scripts, Wanted(limit, prefix, label, paused, failing), cursor)
 
     async def delete(self, schedule_id: str, *, by: str = "", expected_revision: int | None = None) -> None:
         """Remove a schedule; its history stays for the history retention. Jobs it made are not touched.
@@ -210,26 +185,3 @@ def _schedule_or_none(record: dict[str, str]) -> Schedule | None:
         return schedule_from(record) if record else None
     except StoreError:
         return None
-
-
-def _position(cursor: str) -> str:
-    try:
-        return check_schedule_id(read_cursor("schedules", cursor))
-    except InvalidRequest:
-        raise InvalidCursor("cursor is not one that this list gave out") from None
-
-
-def _flag(value: bool | None) -> str:
-    return "" if value is None else str(int(value))
-
-
-def _label_text(label: str) -> str:
-    """A label as its record has it, for a search in the text: ``name`` with any value, or ``name=value``."""
-    if not label:
-        return ""
-    name, equals, value = label.partition("=")
-    try:
-        check_labels({name: value if equals else name})
-    except InvalidRequest as error:
-        raise InvalidRequest(error.message, field="label") from None
-    return f"{canonical(name)}:{canonical(value)}" if equals else f"{canonical(name)}:"

@@ -6,6 +6,7 @@ whose answer was lost is repeated once, and only if its contract says that a rep
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from redis.exceptions import NoScriptError
 
 from headgate.connect import MAX_CONNECTIONS, translated
 from headgate.errors import StoreUnavailable
+from headgate.metrics import observe_script
 from headgate.store.keys import Keys
 from headgate.store.loader import Script, load_scripts
 
@@ -56,12 +58,14 @@ class Scripts:
     async def _send(self, script: Script, args: tuple[str | int, ...]) -> Any:
         with translated():
             await self._wait_for_turn()
+            started = time.monotonic()
             try:
                 return await self._client.evalsha(script.sha, 1, self._root, *args)
             except NoScriptError:
                 return await self._client.eval(script.text, 1, self._root, *args)
             finally:
                 self._turns.release()
+                observe_script(script.name, time.monotonic() - started)
 
     async def _wait_for_turn(self) -> None:
         try:

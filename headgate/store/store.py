@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redis.asyncio import Redis
 
+from headgate.connect import ServerInfo, check_server
 from headgate.settings import Settings
 from headgate.store.attempts import Attempts
 from headgate.store.backfills import Backfills
@@ -70,3 +71,13 @@ class Store:
         self.workers = Workers(scripts)
         limits = self.settings
         self.reclaims = Reclaims(scripts, crash_limit=limits.crash_limit, max_finished=limits.max_finished)
+        self._client = client
+        self._scripts = scripts
+
+    async def server(self) -> ServerInfo:
+        """What the server is; errors as for `headgate.connect.check_server`."""
+        return await check_server(self._client)
+
+    async def time_ms(self) -> int:
+        """Store time."""
+        return int(await self._scripts.call("time"))

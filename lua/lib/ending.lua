@@ -24,4 +24,5 @@ local function remove_job(job)
   drop_entry(key_state(job.queue, job.state), job.id)
   let_go(job, job.state)
   redis.call('UNLINK', key_job(job.id))
+  hint_job(job.id)
 end

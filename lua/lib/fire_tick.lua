@@ -23,6 +23,7 @@ local function record(schedule, tick, outcome, reason, job_id)
 end
 
 local function advance(schedule, tick, next_run)
+  if tick ~= schedule.last_tick then schedule.lateness = digits(now - tick) end
   schedule.anchor, schedule.last_tick, schedule.next_run = tick, tick, next_run
   schedule.from, schedule.upto = nil, nil
   schedule.failure = {seq = schedule.failure.seq, outcomes = schedule.failure.outcomes, attempts = 0, streak = 0}

@@ -5,7 +5,6 @@
 local GATE_FIELDS = {
   'paused_at_ms', 'max_concurrent', 'rate_limit', 'rate_window_ms', 'rate_burst', 'tokens', 'tokens_at_ms',
 }
-local TOKEN_DUST = 1e-6  -- what sums of fractions may lack of a whole token
 
 -- A bucket holds at most `burst`, and fills by `limit` in each `window`. Returns what it holds, its pace, its size, and whether
 -- nobody knows since when, as after a clock that went back: then it fills from now on.

@@ -1,5 +1,6 @@
 -- idempotency: the answer to a request is kept by the script that carries it out, so there is no state in between.
--- `request` is a fingerprint of what was asked; `until_ms` decides, the key's PX only cleans up.
+-- `request` is a fingerprint of what was asked; `until_ms` decides, the key's PX only cleans up. One that takes several calls
+-- keeps with each how far it has come, and goes on only where nobody else has come further under its key.
 -- include: clock
 -- include: digits
 
@@ -11,6 +12,12 @@ local function earlier_answer(key, request)
   if not asked or tonumber(until_ms) <= now then return nil end
   if asked ~= request then return 'reused' end
   return 'replayed', answer
+end
+
+-- Whether that is what was kept last of the same request; '' stands for nothing.
+local function stands_kept(key, request, answer)
+  local said, kept = earlier_answer(key, request)
+  return said ~= 'reused' and (kept or '') == answer
 end
 
 -- `answer` is text without quotes or backslashes.

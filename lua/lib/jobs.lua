@@ -1,6 +1,7 @@
 -- jobs: the one writer of job records.
 -- include: clock
 -- include: digits
+-- include: hints
 
 -- `content` has kind, queue, priority, max_attempts, timeout_ms, retention_ms, fingerprint, payload, zone; headers, if any.
 -- The origin is a pair: half of one is a fault of the caller and refused before anything is written.
@@ -23,6 +24,7 @@ local function write_job(job_id, content, options, run_at, schedule_id, tick, ma
     'available_at_ms', digits(run_at), 'periodic_schedule_id', schedule_id, 'periodic_tick_ms', tick,
     'manual_schedule_id', manual_schedule_id, 'payload', content.payload, 'zone', content.zone,
     'headers', content.headers or '{}', unpack(more))
+  hint_job(job_id)
 end
 
 local function valid_priority(content)

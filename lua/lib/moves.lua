@@ -9,6 +9,7 @@
 -- include: clock
 -- include: digits
 -- include: typed
+-- include: hints
 
 local FINAL = {completed = true, archived = true, cancelled = true, undecodable = true}
 local MOVE_FIELDS = {
@@ -60,6 +61,7 @@ local function move(job, state, score, ...)
   gather(adding, to, digits(score), job.id)
   if from ~= to and usable(from) then gather(removing, from, job.id) end
   job.state = state
+  hint_job(job.id)
   return true
 end
 

@@ -135,7 +135,7 @@ def test_so_is_any_that_is_not_loopback(ended: Callable[..., Ended], folder: Pat
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_loopback_needs_no_leave(host: str) -> None:
-    check_host(host, insecure=False)
+    check_host(host, asks=False, insecure=False)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,10 @@ def test_loopback_needs_no_leave(host: str) -> None:
 )
 def test_any_other_host_needs_it(host: str) -> None:
     with pytest.raises(InvalidRequest, match="--insecure") as caught:
-        check_host(host, insecure=False)
+        check_host(host, asks=False, insecure=False)
     assert caught.value.field == "host"
-    check_host(host, insecure=True)
+    check_host(host, asks=False, insecure=True)
+    check_host(host, asks=True, insecure=False)
 
 
 def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None:

@@ -26,7 +26,7 @@ async def test_a_gap_knows_its_count_after_the_spec_has_changed_too(
     await moved.advance(days * DAY_MS)
     await moved.store.control.resume("a")
     await moved.put("a", "@every:7777")
-    [gap] = await moved.store.backfills.gaps("a")
+    [gap] = (await moved.store.backfills.gaps("a")).gaps
     assert (gap.count, gap.spec) == (count, spec)
     assert START_MS < gap.from_ms <= gap.until_ms
 
@@ -36,5 +36,5 @@ async def test_a_gap_whose_spec_cannot_be_read_any_more_has_no_count(moved: Worl
     await moved.put("a")
     text = '{"from_ms":60000,"until_ms":120000,"reason":"paused","spec":"no spec"}'
     await moved.client.zadd(moved.keys("gaps", "a"), {text: 120_000})
-    [gap] = await moved.store.backfills.gaps("a")
+    [gap] = (await moved.store.backfills.gaps("a")).gaps
     assert gap.count is None

@@ -13,8 +13,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from headgate.hooks import Hooks
-from headgate.http import SERVER_OPTIONS, create_app
+from headgate.http import SERVER_OPTIONS, make_api
 from headgate.store import Store
+from tests.http.contract import watch
 from tests.support.worlds import World
 
 SECRET = "words-of-a-payload"
@@ -27,12 +28,29 @@ Client = TestClient[web.Request, web.Application]
 
 
 @asynccontextmanager
-async def serving(store: Store, hooks: Hooks | None = None) -> AsyncIterator[Client]:
-    """A client of an application that is served as the product serves it."""
-    server = TestServer(create_app(store, hooks))
+async def serving(
+    store: Store, hooks: Hooks | None = None, *, watched: bool = True, **options: Any
+) -> AsyncIterator[Client]:
+    """A client of an application that is served as the product serves it; every answer must keep the contract."""
+    app = make_api(lambda: store, quiet, hooks, **options)
+    async with serving_app(app, app if watched else None) as client:
+        yield client
+
+
+@asynccontextmanager
+async def serving_app(app: web.Application, api: web.Application | None) -> AsyncIterator[Client]:
+    """The same of any application; `api` is what of it keeps the contract, not mounted yet."""
+    broken = watch(api) if api else []
+    server = TestServer(app)
     await server.start_server(**SERVER_OPTIONS)
     async with TestClient(server) as client:
         yield client
+    assert not broken, broken[:3]
+
+
+async def quiet(_: object) -> None:
+    """Tells of no change."""
+    await asyncio.Event().wait()
 
 
 def periodic(schedule_id: str, rest: str = "") -> str:

@@ -85,7 +85,7 @@ async def test_a_backfill_makes_up_for_a_gap_once(moved: World, moved_api: Clien
     await pause_for(moved, moved_api, 5)
     before = await body_of(await moved_api.post(RESUME))
     wanted = {"after_ms": START_MS, "until_ms": START_MS + 5 * MINUTE}
-    nothing = {"unknown": 0, "stopped_by": None, "more_after_ms": None}
+    nothing = {"unknown": 0, "stopped_by": None, "more_after_ms": None, "replayed": False}
 
     dry = await body_of(await moved_api.post(BACKFILL, json=wanted | {"dry_run": True}))
     assert dry == {"dry_run": True, "ticks": ticks(2, 5), "already_ran": 1} | nothing
@@ -94,8 +94,14 @@ async def test_a_backfill_makes_up_for_a_gap_once(moved: World, moved_api: Clien
     done = await body_of(await moved_api.post(BACKFILL, json=wanted | {"by": "ops"}, headers=key()))
     assert done == {"dry_run": False, "ticks": ticks(2, 5), "already_ran": 1} | nothing
     assert set(await moved.queued()) == {f"sched-s-{tick}" for tick in ticks(1, 5)}
-    again = await body_of(await moved_api.post(BACKFILL, json=wanted, headers=key()))
-    assert again == {"dry_run": False, "ticks": [], "already_ran": 5} | nothing
+    again = await moved_api.post(BACKFILL, json=wanted | {"by": "ops"}, headers=key())
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert await body_of(again) == done | {"replayed": True}
+    other = await body_of(await moved_api.post(BACKFILL, json=wanted, headers=key("key-2")))
+    assert other == {"dry_run": False, "ticks": [], "already_ran": 5} | nothing
+    shorter = wanted | {"until_ms": START_MS + 4 * MINUTE}
+    refused = await moved_api.post(BACKFILL, json=shorter, headers=key())
+    await problem_of(refused, 422, "idempotency_key_reused", "Idempotency-Key")
 
     [gap] = (await body_of(await moved_api.get(periodic("s", "/gaps"))))["gaps"]
     assert (gap["from_ms"], gap["until_ms"]) == (START_MS + 6 * MINUTE, START_MS + 6 * MINUTE)
@@ -201,7 +207,9 @@ async def test_double_clicks_enqueue_nothing_twice(moved: World, moved_api: Clie
     wanted = {"after_ms": START_MS, "until_ms": START_MS + 250 * MINUTE}
     clicks = [moved_api.post(BACKFILL, json=wanted, headers=key()) for _ in range(5)]
     answers = await asyncio.gather(*clicks)
-    made = [tick for response in answers for tick in (await body_of(response))["ticks"]]
-    assert sorted(made) == ticks(1, 250)
+    for response in answers:
+        assert (await body_of(response))["ticks"] == ticks(1, 250)
+    again = await body_of(await moved_api.post(BACKFILL, json=wanted, headers=key()))
+    assert (again["ticks"], again["replayed"]) == (ticks(1, 250), True)
     assert set(await moved.queued()) == {f"sched-s-{tick}" for tick in ticks(1, 250)}
     assert (await body_of(await moved_api.get(periodic("s", "/gaps"))))["gaps"] == []

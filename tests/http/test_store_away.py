@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headgate.http.table import ROUTES
 from headgate.settings import Settings
 from tests.http.client import JOB, SCHEDULE, Client, body_of, enqueue, job_url, key, periodic, problem_of, serving
 from tests.support.servers import PrivateServer
@@ -52,7 +54,20 @@ REQUESTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("DELETE", f"/api/v1/quarantine/{0:032x}", {}),
     ("GET", "/api/v1/workers", {}),
     ("GET", "/api/v1/duties", {}),
+    ("GET", "/api/v1/meta", {}),
 )
+OTHERS = {"GET /readyz", "GET /metrics", "POST /api/v1/periodic/bulk"}
+"""Which say so in words of their own."""
+
+
+def test_every_route_that_needs_the_store_is_among_them() -> None:
+    asked = {f"{method} {re.sub(TAIL, '', path)}" for method, path, _ in REQUESTS}
+    needed = {f"{route.method} {re.sub('{.*?}', '*', route.path)}" for route in ROUTES if route.store}
+    known = {re.sub("/(s|j|default|0{32})(?=/|$)", "/*", text) for text in asked}
+    assert needed - OTHERS == known
+
+
+TAIL = r"\?.*"
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ MINUTE = 60_000
 BARRED = fingerprint("test", '"barred"')
 RELEASED = fingerprint("test", '"released"')
 ASIDE = fingerprint("test", '"aside"')
+_HARD = {"tick": ("a:1:b", "17"), "idem_run": ("a", "k/k"), "idem_backfill": ("a", "k/k")}
+"""Parts that are easily taken for others."""
 
 
 async def everything(world: World) -> None:
@@ -27,6 +29,7 @@ async def everything(world: World) -> None:
     for schedule_id in ("a", "gone"):
         await world.put(schedule_id)
         await store.producer.run_now(schedule_id, idempotency_key="k")
+        await store.backfills.run(schedule_id, START_MS - 1, START_MS, idempotency_key="k")
     await store.schedules.put("p", ScheduleDefinition(kind="test", spec="@every:60000"), paused=True)
     await store.control.pause("p", until_ms=START_MS + 9 * MINUTE)
     await world.put("failing", payload="no room", queue="full")
@@ -82,7 +85,7 @@ def test_each_family_has_a_type_and_is_known_by_its_spelling() -> None:
     assert set(_FAMILIES) == set(PATTERNS) - set(CHANNELS)
     for family, pattern in PATTERNS.items():
         if family not in CHANNELS:
-            parts = {"tick": ("a:1:b", "17"), "idem_run": ("a", "k/k")}.get(family, ("x", "y")[: pattern.count("%s")])
+            parts = _HARD.get(family, ("x", "y")[: pattern.count("%s")])
             assert family_of(pattern % parts) == (family, parts)
     assert family_of("nonsense") == ("", ())
 

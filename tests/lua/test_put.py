@@ -14,7 +14,6 @@ from headgate.models import MissedPolicy, ScheduleDefinition
 from headgate.scheduler import Scheduler
 from headgate.settings import Settings
 from headgate.store.wakeups import Wakeups
-from tests.support.check import commands
 from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
@@ -473,10 +472,14 @@ async def test_every_write_that_moves_a_schedule_wakes_whoever_listens(moved: Wo
 async def test_a_write_that_changes_no_next_run_wakes_nobody(moved: World) -> None:
     """Identical content, and a paused schedule: the scheduler has nothing to do about either."""
     await moved.put("a")
-    before = await commands(moved, ["publish"])
-    await moved.put("a")
-    await moved.store.schedules.put("b", definition(), paused=True)
-    assert await commands(moved, ["publish"]) == before
+    listening: Any = Wakeups(moved._pubsub, moved.namespace).listen()
+    async with aclosing(listening) as heard:
+        with anyio.fail_after(10):
+            assert await anext(heard) == "subscribed"
+            await moved.put("a")
+            await moved.store.schedules.put("b", definition(), paused=True)
+            await moved.client.publish(moved.keys("wake"), "a mark")
+            assert await anext(heard) == "a mark"
 
 
 # deleting

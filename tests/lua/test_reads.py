@@ -12,8 +12,8 @@ import pytest
 from headgate.errors import InvalidCursor, InvalidRequest, JobNotFound, ScheduleNotFound, StoreError
 from headgate.models import Event, JobRequest, Schedule
 from headgate.scheduler import Scheduler
+from headgate.store.listing import SchedulePage
 from headgate.store.paging import read_cursor, write_cursor
-from headgate.store.schedules import SchedulePage
 from tests.support.check import commands
 from tests.support.leaks import check_store
 from tests.support.servers import PrivateServer

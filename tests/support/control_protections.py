@@ -155,15 +155,15 @@ CONTROL = (
     Mutation(
         "backfill: what was forced is remembered for a day",
         "headgate/store/backfills.py",
-        "if piece.stored else MARKER_MAX_MS]",
-        "if True else MARKER_MAX_MS]",
+        "if piece.stored else MARKER_MAX_MS",
+        "if True else MARKER_MAX_MS",
         BACKFILL,
     ),
     Mutation(
         "backfill: of an older spec nobody knows what ran",
-        "headgate/store/backfills.py",
-        "since_ms = max(after_ms, unknown_ms, spec_since_ms)",
-        "since_ms = max(after_ms, unknown_ms)",
+        "headgate/store/backfill_plans.py",
+        "since_ms = max(after_ms, past.unknown_ms, past.spec_since_ms)",
+        "since_ms = max(after_ms, past.unknown_ms)",
         BACKFILL,
     ),
     Mutation(

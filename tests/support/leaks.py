@@ -25,15 +25,15 @@ TYPES: Final = {
         *("barred", "quarantined", "releasing", "processes", "workers"),
     ),
     "list": ("events", "manual", "changes"),
-    "string": ("duty", "epoch", "tick", "unique", "idem_run", "idem_jobs"),
+    "string": ("duty", "epoch", "tick", "unique", "idem_run", "idem_backfill", "idem_jobs"),
 }
-WITH_A_LIFETIME: Final = ("duty", "tick", "idem_run", "idem_jobs", "process")
+WITH_A_LIFETIME: Final = ("duty", "tick", "idem_run", "idem_backfill", "idem_jobs", "process")
 OF_A_SCHEDULE: Final = ("events", "gaps", "manual", "changes")
 """Have a lifetime once their schedule is deleted."""
 CAPS: Final = {"events": MAX_EVENTS, "gaps": MAX_GAPS, "manual": MAX_MANUAL, "changes": MAX_CHANGES}
 PAUSE_FIELDS: Final = ("pause_reason", "paused_by", "paused_at_ms", "paused_until_ms")
 EITHER: Final = (*OF_A_SCHEDULE, "unique")
-CHANNELS: Final = ("wake", "ready")
+CHANNELS: Final = ("wake", "ready", "hints")
 TEST_CLOCK: Final = "test-clock"
 TEST_TOKENS: Final = ("p/t", "tok", "t")
 """Tests make themselves holders of a duty with these, for as long as they like."""
@@ -41,7 +41,14 @@ TEST_TOKENS: Final = ("p/t", "tok", "t")
 PASSED: Final = pytest.StashKey[bool]()
 """Of a test that is over: whether it passed."""
 
-_PARTS: Final = {"tick": ["(.+)", r"(\d+)"], "idem_run": ["([^/]+)", "(.+)"], "queue": ["([^:]+)"], "duty": ["([^:]+)"]}
+_SCHEDULE_AND_KEY: Final = ["([^/]+)", "(.+)"]
+_PARTS: Final = {
+    "tick": ["(.+)", r"(\d+)"],
+    "idem_run": _SCHEDULE_AND_KEY,
+    "idem_backfill": _SCHEDULE_AND_KEY,
+    "queue": ["([^:]+)"],
+    "duty": ["([^:]+)"],
+}
 
 
 class Key(NamedTuple):

@@ -36,6 +36,7 @@ CODES = {
     "JobStateConflict": "job_state",
     "Quarantined": "quarantined",
     "Backpressure": "backpressure",
+    "TooManyStreams": "too_many_streams",
     "Discard": "discarded",
     "SkipTick": "hook_skipped",
     "HookFailed": "hook_error",
@@ -55,7 +56,7 @@ def built() -> dict[str, type[HeadgateError]]:
     return {
         name: kind
         for name, kind in vars(errors).items()
-        if isinstance(kind, type) and kind.__module__ == errors.__name__
+        if isinstance(kind, type) and issubclass(kind, HeadgateError) and kind.__module__ == errors.__name__
     }
 
 
