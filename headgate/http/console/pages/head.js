@@ -37,7 +37,7 @@ function Failure({ schedule }) {
   if (!failure) return null;
   return html`<div class="note bad">
     <p><strong>Its tick of <${Instant} ms=${failure.tick_ms} zone=${zone} both /> does not get through: <code>${failure.reason}</code></strong></p>
-    <p>Tried ${failure.attempts === 1 ? "once" : `${failure.attempts} times`} since <${Instant} ms=${failure.since_ms} zone=${zone} />; tried
+    <p>Tried ${failure.attempts === 1 ? "once" : `${failure.attempts} times`}, first <${Instant} ms=${failure.since_ms} zone=${zone} />; tried
       again <${Instant} ms=${failure.retry_at_ms} zone=${zone} />.${" "}
       <a href=${linkTo("schedules", schedule.id, { tab: "explain", tick: failure.tick_ms })}>Explain</a></p>
   </div>`;
