@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.support.access_protections import ACCESS
 from tests.support.answer_protections import ANSWER
+from tests.support.contract_protections import CONTRACTS
 from tests.support.control_protections import CONTROL
 from tests.support.job_protections import JOBS
 from tests.support.load_protections import LOAD
@@ -24,7 +25,7 @@ from tests.support.metrics_protections import METRICS
 from tests.support.protections import SCHEDULING, Mutation
 from tests.support.stream_protections import STREAM
 
-MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL, *ACCESS, *METRICS, *ANSWER, *STREAM, *LOAD)
+MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL, *ACCESS, *METRICS, *ANSWER, *STREAM, *LOAD, *CONTRACTS)
 ROOT = Path(__file__).parents[1]
 
 

@@ -109,7 +109,7 @@ def _operation(route: Route, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     summary, _, description = cleandoc(route.handler.__doc__ or "").partition("\n\n")
     operation: dict[str, Any] = {
         "operationId": route.handler.__name__,
-        "tags": [route.path.removeprefix("/api/v1/").split("/")[0] or "whole"],
+        "tags": [_tag(route.path)],
         "summary": " ".join(summary.split()),
         "parameters": [
             *(_segment(route.path, name) for name in _SEGMENT.findall(route.path)),
@@ -130,6 +130,11 @@ def _operation(route: Route, schemas: Mapping[Any, Any]) -> dict[str, Any]:
             "content": {JSON: {"schema": schemas[route.body]}},
         }
     return operation
+
+
+def _tag(path: str) -> str:
+    """What a route is listed under: its resource, or the system for all that stands alone."""
+    return next((prefix.rpartition("/")[2] for prefix in _SEGMENTS if path.startswith(prefix)), "system")
 
 
 def _segment(path: str, name: str) -> dict[str, Any]:

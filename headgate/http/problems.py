@@ -102,7 +102,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str
 
 
-def request_id(request: web.Request) -> str:
+def request_id(request: web.BaseRequest) -> str:
     """A name for this request in logs and answers: the client's own id if it is a plain word, else a new one."""
     if _NAME not in request:
         given = request.headers.get(REQUEST_ID_HEADER, "")
@@ -134,7 +134,7 @@ def answer_problem(problem: Problem, headers: Mapping[str, str] | None = None) -
     )
 
 
-def refuse(request: web.Request, code: Code, detail: str, headers: Mapping[str, str] | None = None) -> web.Response:
+def refuse(request: web.BaseRequest, code: Code, detail: str, headers: Mapping[str, str] | None = None) -> web.Response:
     """A problem that comes of no error of our tree."""
     status = STATUS[code]
     problem = Problem(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 from weakref import WeakSet
 
 import anyio
@@ -22,6 +22,7 @@ from aiohttp import web
 
 from headgate.errors import InvalidRequest
 from headgate.http.app import SERVER_OPTIONS
+from headgate.http.malformed import Requests
 
 _SEND_BUFFER_BYTES: Final = 65_536
 _SHUTDOWN_SECONDS: Final = 1.0
@@ -70,7 +71,7 @@ async def listening(app: web.Application, host: str, port: int, limits: Limits =
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=_SHUTDOWN_SECONDS, **options)
     await runner.setup()
     assert runner.server is not None
-    connections = _Connections(runner.server, limits)
+    connections = _Connections(runner.server, options, limits)
     listener: asyncio.Server | None = None
     looking = asyncio.create_task(connections.look())
     try:
@@ -113,8 +114,9 @@ class _Door(asyncio.Protocol):
 class _Connections:
     """Those of one server. The server itself forgets the transport of a connection that it has begun to close."""
 
-    def __init__(self, server: web.Server, limits: Limits) -> None:
+    def __init__(self, server: web.Server, options: Mapping[str, Any], limits: Limits) -> None:
         self._server = server
+        self._options = options
         self._limits = limits
         self._transports: WeakSet[asyncio.Transport] = WeakSet()
         self._since: dict[asyncio.Transport, float] = {}
@@ -143,7 +145,7 @@ class _Connections:
         with suppress(OSError):  # the client may be gone already
             transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         self._transports.add(transport)
-        connection = self._server()
+        connection = Requests(self._server, loop=asyncio.get_running_loop(), **self._options)
         transport.set_protocol(connection)
         connection.connection_made(transport)
 

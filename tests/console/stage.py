@@ -9,6 +9,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
 
+from aiohttp import web
+
 from headgate import Headgate, Job
 from headgate.http import make_api
 from headgate.http.server import listening
@@ -57,13 +59,16 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(url: str, *, settings: Settings | None = None, moved: bool = False, **options: Any) -> AsyncIterator[Stage]:
+async def staged(
+    url: str, *, settings: Settings | None = None, moved: bool = False, mount: str = "", **options: Any
+) -> AsyncIterator[Stage]:
     """A namespace of its own on this server; every answer of its API must keep the contract.
 
     Args:
         url: of the store.
         settings: of everything on the namespace.
         moved: store time stands still until the test moves it.
+        mount: where in another application it is, as ``/jobs``.
         options: as `make_api` takes them.
     """
     world = World(url, f"c-{uuid.uuid4().hex[:12]}", settings=settings, moved=moved)
@@ -71,8 +76,16 @@ async def staged(url: str, *, settings: Settings | None = None, moved: bool = Fa
     api = make_api(lambda: world.store, follow, **options)
     broken = watch(api)
     try:
-        async with listening(api, "127.0.0.1", 0) as address:
-            yield Stage(world, address + options.get("root_path", ""))
+        async with listening(_mounted(api, mount), "127.0.0.1", 0) as address:
+            yield Stage(world, address + mount)
     finally:
         await world.close()
     assert not broken, broken[:3]
+
+
+def _mounted(api: web.Application, mount: str) -> web.Application:
+    if not mount:
+        return api
+    outer = web.Application()
+    outer.add_subapp(mount, api)
+    return outer
