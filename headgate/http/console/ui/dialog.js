@@ -1,5 +1,5 @@
 /**
- * Native dialogs: the browser keeps the focus inside and gives it back, and Escape closes.
+ * Native dialogs: the browser keeps the focus inside, and Escape closes. Whoever had the focus before has it again after.
  *
  * `ask(Component, props)` shows one; the component gets `done(result)`, which closes it.
  */
@@ -18,7 +18,16 @@ export function ask(Body, props = {}) {
 /** Where dialogs appear; one for the page. */
 export function DialogHost() {
   const [shown, setShown] = useState(null);
-  show = setShown;
+  const before = useRef(null);
+  show = (next) => {
+    before.current ??= document.activeElement;
+    setShown(next);
+  };
+  useEffect(() => {
+    if (shown) return;
+    before.current?.focus({ preventScroll: true }); // the browser does so for one that is closed, not for one that is taken away
+    before.current = null;
+  }, [shown]);
   if (!shown) return null;
   const done = (result = null) => {
     setShown(null);
@@ -70,5 +79,5 @@ export function FormDialog({ title, submitLabel, submit, done, danger = false, d
 /** A labelled control. `hint` says the rule; `problem` is shown in its place. */
 export function Field({ label, hint, problem, children }) {
   return html`<label class="field"><span>${label}</span>${children}
-    ${problem ? html`<small class="bad">${problem}</small>` : hint && html`<small class="dim">${hint}</small>`}</label>`;
+    ${problem ? html`<small class="bad" role="alert">${problem}</small>` : hint && html`<small class="dim">${hint}</small>`}</label>`;
 }
