@@ -24,6 +24,12 @@ def add_to(command: argparse.ArgumentParser) -> None:
     add_app(command)
     add_store(command)
     add_api(command)
+    command.add_argument(
+        "--no-scheduler",
+        dest="scheduler",
+        action="store_false",
+        help="leave the scheduler duty to others: requests and ticks then share nothing but the store",
+    )
     add_worker(command)
     add_logging(command)
     command.set_defaults(run=run)
@@ -39,11 +45,15 @@ def run(options: argparse.Namespace) -> None:
 async def _run(options: argparse.Namespace, access: Access, app: Headgate | None) -> None:
     async with until_signalled(), open_node(options, app) as node, _api(options, access, node, app) as address:
         log_event(logging.INFO, "api.listening", address=address)
-        if app is None:
+        if app is not None:
+            limits = {"concurrency": options.concurrency, "shutdown_grace": options.shutdown_grace}
+            async with running(node, app, scheduler=options.scheduler, **limits):
+                await anyio.sleep_forever()
+        elif options.scheduler:
             await schedule(node)
         else:
-            async with running(node, app, concurrency=options.concurrency, shutdown_grace=options.shutdown_grace):
-                await anyio.sleep_forever()
+            await node.check_store()
+            await anyio.sleep_forever()
 
 
 def _api(

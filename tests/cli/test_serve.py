@@ -88,6 +88,18 @@ def test_what_it_logs_has_names_to_search_for(start: Start, folder: Path) -> Non
     assert not any(re.search(r"WARNING|ERROR", line) for line in command.lines), command.output
 
 
+def test_it_leaves_the_duty_to_others_when_told(start: Start, folder: Path) -> None:
+    command = start(*SERVE, "--no-scheduler")
+    command.line(r"store\.ready")
+    assert put(command.address) == 201
+    assert call("GET", f"{command.address}/readyz").body["checks"] == {"store": "ok", "scheduler": "vacant"}
+    (join,) = [f"unix://{(folder / 'data').resolve()}/valkey.sock?db=0"]
+    other = start("scheduler", "--redis", join)
+    waits_for_fires(command.address)
+    assert is_held_by(command.address, other)
+    assert command.end() == 0
+
+
 def test_it_leaves_no_connection_open_when_it_ends(folder: Path) -> None:
     program = (HEADGATE[0], "-W", "always::ResourceWarning", *HEADGATE[1:])
     with Command(*SERVE, cwd=folder, program=program) as command:
