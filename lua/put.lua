@@ -45,6 +45,7 @@ if created then
   redis.call('PERSIST', key_changes(id))
   -- The instant that it counts from: the caller read store time a moment ago, and a tick may have passed since.
   redis.call('HSET', record, 'id', id, 'created_at_ms', anchor, 'paused', paused, 'last_tick_ms', '')
+  if paused == '1' then redis.call('HSET', record, 'paused_at_ms', anchor) end
 end
 if ARGV[7] ~= '' then
   local from, upto = string.match(ARGV[8], '^(%d+),(%d+)$')

@@ -164,6 +164,7 @@ def _say_hello(node: Node, data_dir: Path, address: str) -> None:
         print(f"  {schedule_id:<9} {meaning}")
     path = node.url.removeprefix("unix://").partition("?")[0]
     print(
+        f"\nIts console is at {address}/ (and what programs may ask, at {address}/docs/api).\n"
         "\nTry, in another terminal:\n"
         f"  curl '{address}/api/v1/periodic/catch-up/enqueue-events?limit=3'\n"
         f"  curl -X POST -H 'Idempotency-Key: once' '{address}/api/v1/periodic/on-hold/run'\n"

@@ -105,7 +105,8 @@ def _contents(content: Mapping[str, Any]) -> str:
 
 def _type(name: str, schema: Mapping[str, Any]) -> str:
     head = f"<code>{escape(name)}</code> {_text(schema.get('description', ''))}"
-    parts = [f'<details id="{escape(name)}"><summary>{head}</summary><div>']
+    # The name stands inside: a browser opens what holds the target of a link.
+    parts = [f'<details><summary>{head}</summary><div id="{escape(name)}">']
     if "enum" in schema:
         parts.append(f"<p>{_kind(schema)}</p>")
     required = schema.get("required", ())

@@ -88,7 +88,7 @@ class JobRequest(JobOptions, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         deadline_ms: the instant after which it is not worth running: it is archived instead, and an attempt under way
             is stopped.
         unique_key: 1 to 255 bytes; while a job holds it, a request with the same key makes no job and is told which.
-        unique_ms: for how long the key is held, a duration, however long the job lives; None for the job's life.
+        unique_ms: for how long the key is held, a duration, however long the job lives; null for the job's life.
         headers: text by name, for the actor's context; at most 64.
     """
 
@@ -204,7 +204,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of jobs without their payloads; `next_cursor` continues it, None at the end."""
+    """A page of jobs without their payloads; `next_cursor` continues it, null at the end."""
 
     jobs: list[Job]
     next_cursor: str | None

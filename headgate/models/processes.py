@@ -45,7 +45,7 @@ class WorkerProcess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of workers by id; `next_cursor` continues it, None at the end."""
+    """A page of workers by id; `next_cursor` continues it, null at the end."""
 
     workers: list[WorkerProcess]
     next_cursor: str | None

@@ -40,7 +40,7 @@ class RateLimit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class QueueLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a queue lets through; None for any number.
+    """What a queue lets through; null for any number.
 
     Attributes:
         max_concurrent: most jobs that run at once, in all processes; 0 lets none begin.
@@ -82,7 +82,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueuePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of queues by name; `next_cursor` continues it, None at the end."""
+    """A page of queues by name; `next_cursor` continues it, null at the end."""
 
     queues: list[Queue]
     next_cursor: str | None
@@ -107,7 +107,7 @@ class Quarantine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuarantinePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of quarantined fingerprints in their own order; `next_cursor` continues it, None at the end."""
+    """A page of quarantined fingerprints in their own order; `next_cursor` continues it, null at the end."""
 
     quarantines: list[Quarantine]
     next_cursor: str | None

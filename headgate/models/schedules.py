@@ -106,7 +106,7 @@ class ScheduleDefinition(JobOptions, frozen=True, kw_only=True, forbid_unknown_f
         description: for people, up to 1,000 characters.
         labels: up to 16 pairs to find it by; names and values of up to 63 characters.
         overlap: what becomes of a tick while the run before it is not over.
-        max_lateness_ms: a tick that is older makes no job, ``skipped/too_late``; a duration, None for never.
+        max_lateness_ms: a tick that is older makes no job, ``skipped/too_late``; a duration, null for never.
         starts_at_ms: no tick before this instant.
         ends_at_ms: no tick after this instant; then the schedule is finished.
         jitter_ms: a tick's job may run up to so much later, always the same for one tick and never as late as the next

@@ -27,7 +27,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GapPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of gaps, oldest first; `next_cursor` continues towards newer ones, None at the end."""
+    """A page of gaps, oldest first; `next_cursor` continues towards newer ones, null at the end."""
 
     gaps: list[Gap]
     next_cursor: str | None
@@ -59,7 +59,7 @@ class ManualRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ManualRunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of runs by hand, newest first; `next_cursor` continues it, None at the end of what is kept."""
+    """A page of runs by hand, newest first; `next_cursor` continues it, null at the end of what is kept."""
 
     runs: list[ManualRun]
     next_cursor: str | None
@@ -85,7 +85,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of changes, newest first; `next_cursor` continues it, None at the end of what is kept."""
+    """A page of changes, newest first; `next_cursor` continues it, null at the end of what is kept."""
 
     changes: list[Change]
     next_cursor: str | None

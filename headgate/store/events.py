@@ -13,7 +13,7 @@ from headgate.store.scripts import Scripts
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of events; `next_cursor` continues towards older ones, None at the end of what is kept."""
+    """A page of events; `next_cursor` continues towards older ones, null at the end of what is kept."""
 
     events: list[Event]
     next_cursor: str | None

@@ -33,7 +33,7 @@ class Order(StrEnum):
 
 
 class SchedulePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of schedules without payloads; `next_cursor` continues the list, None at its end.
+    """A page of schedules without payloads; `next_cursor` continues the list, null at its end.
 
     Attributes:
         examined: schedules that were looked at for it.

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[console]'")
+pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[browser]'")
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect  # noqa: E402
 

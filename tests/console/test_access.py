@@ -114,7 +114,7 @@ async def look_around(browser: Browser, address: str, below: str) -> None:
     """Make a schedule there, and see it come by the stream."""
     async with opened(browser, address) as (page, watcher):
         await page.goto(f"{address}/")
-        await expect(page.get_by_role("button", name="❚❚ Live")).to_be_visible()
+        await expect(page.get_by_role("button", name="● Live")).to_be_visible()
         await page.get_by_role("button", name="New schedule").click()
         form = page.get_by_role("dialog")
         for name, text in (("id", "digest"), ("kind", "report"), ("spec", "@every:3600000")):

@@ -83,13 +83,13 @@ async def test_views_stand_still_while_live_is_paused(stage: Stage, page: Page, 
     """And catch up when it is resumed."""
     await fill(stage, 2)
     await page.goto("/#/schedules")
-    await page.get_by_role("button", name="❚❚ Live").click()
-    await expect(page.get_by_role("button", name="▶ Resume live")).to_be_visible()
+    await page.get_by_role("button", name="● Live").click()
+    await expect(page.get_by_role("button", name="Held: follow again")).to_be_visible()
     count = await settled(watcher, LISTED)
     await stage.world.store.control.pause("s-00001", reason="unseen")
     assert await settled(watcher, LISTED) == count
     await expect(page.locator("tbody tr", has_text="paused")).to_have_count(0)
-    await page.get_by_role("button", name="▶ Resume live").click()
+    await page.get_by_role("button", name="Held: follow again").click()
     await expect(page.locator("tbody tr", has_text="paused")).to_have_count(1)
 
 

@@ -82,6 +82,15 @@ def test_the_wheel_holds_every_module_and_says_that_it_is_typed(contents: dict[s
     assert "headgate/py.typed" in contents
 
 
+def test_the_wheel_holds_the_console_as_it_is(contents: dict[str, bytes]) -> None:
+    """Modules, styles and what is vendored with its licences and its manifest, byte for byte: nothing is built."""
+    console = ROOT / "headgate" / "http" / "console"
+    expected = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in console.rglob("*") if path.is_file()}
+    assert {name: data for name, data in contents.items() if name.startswith("headgate/http/console/")} == expected
+    vendor = "headgate/http/console/vendor"
+    assert {f"{vendor}/MANIFEST.json", f"{vendor}/preact.LICENSE", f"{vendor}/htm.LICENSE"} <= set(expected)
+
+
 def test_the_wheel_holds_nothing_else(contents: dict[str, bytes]) -> None:
     """No tests, no benchmarks, no caches: the package and its metadata."""
     assert {name.partition("/")[0] for name in contents} == {"headgate", f"headgate-{__version__}.dist-info"}

@@ -45,6 +45,17 @@ export function setLive(wanted) {
   }
 }
 
+/** A browser has six connections to a host: a tab that nobody sees gives its own back, and reads all anew later. */
+export function followVisibility(wanted) {
+  document.addEventListener("visibilitychange", () => {
+    if (!wanted()) return;
+    if (!document.hidden) return setLive(true);
+    source?.close();
+    source = null;
+    setState("lost");
+  });
+}
+
 /** When the stream was heard last, by `performance.now()`. */
 export const lastHeardAt = () => lastHeard;
 
@@ -65,8 +76,8 @@ export function useLive() {
  * @template T
  * @param {string|null} path null for nothing yet
  * @param {Record<string, any>} [params]
- * @param {{heeds?: (hint: Hint, data: T|null) => boolean, every?: number}} [options]
- *   `heeds`: whether a hint concerns it; all do unless told. `every`: ms between reads without any hint.
+ * @param {{heeds?: (hint: Hint, data: T|null) => boolean, every?: number, always?: boolean}} [options]
+ *   `heeds`: whether a hint concerns it; all do unless told. `every`: ms between reads without any hint. `always`: also while views are held.
  * @returns {{data: T|null, problem: Problem|null, loading: boolean, reload: () => Promise<void>}}
  */
 export function useRead(path, params = {}, options = {}) {
@@ -102,7 +113,8 @@ export function useRead(path, params = {}, options = {}) {
     };
     reload();
     listeners.add(heed);
-    const poll = setInterval(() => state !== "paused" && !document.hidden && reload(), options.every ?? POLL_MS);
+    const polls = () => (options.always || state !== "paused") && !document.hidden;
+    const poll = setInterval(() => polls() && reload(), options.every ?? POLL_MS);
     return () => {
       listeners.delete(heed);
       clearTimeout(waiting);

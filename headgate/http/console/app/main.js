@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { html, render, useEffect, useState } from "./dom.js";
-import { setLive } from "./live.js";
+import { followVisibility, setLive } from "./live.js";
 import { MayWrite } from "./may.js";
 import { applyTheme, pref } from "./prefs.js";
 import { useRoute } from "./route.js";
@@ -22,7 +22,7 @@ function Console() {
     try {
       const session = await get("/session");
       setWho({ state: "in", session, meta: null, problem: null });
-      if (pref("live") === "on") setLive(true);
+      setLive(pref("live") === "on");
       setWho({ state: "in", session, meta: await get("/meta"), problem: null });
     } catch (problem) {
       setWho((before) =>
@@ -49,4 +49,5 @@ function Console() {
 }
 
 applyTheme();
+followVisibility(() => pref("live") === "on");
 render(html`<${Console} />`, document.getElementById("console"));

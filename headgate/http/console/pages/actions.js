@@ -3,6 +3,7 @@
 import { call, newKey, segment } from "../app/api.js";
 import { html, useState } from "../app/dom.js";
 import { refresh } from "../app/live.js";
+import { linkTo } from "../app/route.js";
 import { fromInput } from "../app/time.js";
 import { Field, FormDialog, ask } from "../ui/dialog.js";
 import { complain, say } from "../ui/toast.js";
@@ -28,7 +29,8 @@ const told = (what, id) => (result) => {
 export async function runNow(id) {
   const made = await ask(Run, { id });
   if (!made) return;
-  say(made.duplicate ? `Another job holds its unique key: ${made.job_id}.` : `Enqueued ${made.job_id}.`);
+  const link = html`<a href=${linkTo("jobs", made.job_id)}>${made.job_id}</a>`;
+  say(made.duplicate ? html`Another job holds its unique key: ${link}.` : html`Enqueued ${link}.`);
   refresh();
 }
 

@@ -6,7 +6,7 @@ import { refresh } from "../app/live.js";
 import { counted } from "../app/words.js";
 import { FormDialog, ask } from "../ui/dialog.js";
 import { say } from "../ui/toast.js";
-import { Pause, Resume } from "./actions.js";
+import { Delete, Pause, Resume } from "./actions.js";
 
 export function Bulk({ selected, schedules, clear }) {
   if (!selected.size) return null;
@@ -19,12 +19,14 @@ export function Bulk({ selected, schedules, clear }) {
     else await ask(Results, { what, results });
     clear();
   };
+  const [only] = schedules.filter((each) => each.id === ids[0]);
+  const remove = () => (ids.length === 1 ? ask(Delete, { schedule: only }) : ask(DeleteAll, { ids }));
   return html`<div class="bulk" role="toolbar" aria-label="what to do with the selected">
     <strong>${counted(ids.length, "schedule")} selected</strong>
     <button onClick=${async () => after("Paused", await ask(Pause, { ids }))}>Pause</button>
     <button onClick=${async () => after("Resumed", await ask(Resume, { ids }))}>Resume</button>
     <button onClick=${async () => after("Ran", await ask(RunAll, { ids }))}>Run now</button>
-    <button class="danger" onClick=${async () => after("Deleted", await ask(DeleteAll, { ids }))}>Delete</button>
+    <button class="danger" onClick=${async () => after("Deleted", await remove())}>Delete</button>
     <button class="plain" onClick=${clear}>Clear</button>
   </div>`;
 }
@@ -50,7 +52,7 @@ function DeleteAll({ ids, done }) {
 
 function Results({ what, results, done }) {
   const refused = results.filter((each) => each.problem);
-  return html`<${FormDialog} title=${`${what} ${results.length - refused.length} of ${results.length}`} submitLabel="Close" submit=${async () => null} done=${done}>
+  return html`<${FormDialog} title=${`${what} ${results.length - refused.length} of ${results.length}`} submitLabel="Close" submit=${async () => null} done=${done} closeOnly>
     <p>These were left as they are:</p>
     <ul>${refused.map((each) => html`<li><code>${each.id}</code>: ${each.problem.detail} <span class="dim">(${each.problem.code}, request ${each.problem.request_id})</span></li>`)}</ul>
   <//>`;

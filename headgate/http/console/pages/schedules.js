@@ -68,11 +68,12 @@ function Filters({ params }) {
 }
 
 function Nothing({ filtered, more }) {
+  const mayWrite = useMayWrite();
   if (more) return html`<${Empty} title="None on this page">The filters were looked up for as many schedules as one page may; the next page goes on.<//>`;
   if (filtered) return html`<${Empty} title="No schedule like that">Nothing fits these filters.<//>`;
   return html`<${Empty} title="No schedules yet">
     A schedule says when a job of some kind is to be enqueued: <code>0 9 * * MON-FRI</code>, or <code>@every:60000</code>.
-    Make one here, declare it in your application, or <code>headgate apply schedules.toml</code>.
+    ${mayWrite ? "Make one here, declare" : "Declare"} it in your application, or <code>headgate apply schedules.toml</code>.
   <//>`;
 }
 
@@ -94,7 +95,7 @@ function Row({ schedule, chosen, toggle }) {
     ${toggle && html`<td><input type="checkbox" aria-label=${`select ${schedule.id}`} checked=${chosen} onChange=${() => toggle(schedule.id)} /></td>`}
     <td class="main"><a href=${linkTo("schedules", schedule.id)}>${schedule.id}</a><br /><span class="dim">${schedule.kind} · ${schedule.queue}</span></td>
     <td data-label="State"><${Badge} sign=${sign} word=${word} tone=${tone} /></td>
-    <td data-label="When">${schedule.reading}<br /><code class="dim">${schedule.spec}</code></td>
+    <td class="broad" data-label="When">${schedule.reading}<br /><code class="dim">${schedule.spec}</code></td>
     <td data-label="Next tick"><${Instant} ms=${schedule.paused ? null : schedule.next_run_ms} zone=${schedule.zone} /></td>
     <td data-label="Last tick"><${LastTick} schedule=${schedule} /></td>
     <td data-label="Last 30"><${Sparkline} outcomes=${schedule.outcomes} /></td>

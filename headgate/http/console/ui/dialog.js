@@ -38,15 +38,20 @@ export function DialogHost() {
 
 /**
  * A dialog with a form. `submit` does the work: it returns the result, or throws a problem, which is shown; while it is
- * under way the button does nothing, so that a double click is one request.
+ * under way the button does nothing, so that a double click is one request. `closeOnly`: it tells, and there is nothing to cancel.
  */
-export function FormDialog({ title, submitLabel, submit, done, danger = false, disabled = false, wide = false, children }) {
+export function FormDialog({ title, submitLabel, submit, done, danger = false, disabled = false, wide = false, closeOnly = false, children }) {
   const ref = useRef(null);
   const name = useId();
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const under = useRef(false);
-  useEffect(() => ref.current.showModal(), []);
+  useEffect(() => {
+    ref.current.showModal();
+    const leave = () => under.current || done(null); // what it is about is out of sight
+    addEventListener("hashchange", leave);
+    return () => removeEventListener("hashchange", leave);
+  }, []);
   const onSubmit = async (event) => {
     event.preventDefault();
     if (under.current || disabled) return;
@@ -63,12 +68,12 @@ export function FormDialog({ title, submitLabel, submit, done, danger = false, d
   };
   return html`<dialog ref=${ref} class=${wide ? "wide" : ""} aria-labelledby=${name}
     onCancel=${(event) => { event.preventDefault(); if (!busy) done(null); }}>
-    <form onSubmit=${onSubmit}>
+    <form onSubmit=${onSubmit} onInput=${() => setProblem(null)}>
       <h2 id=${name}>${title}</h2>
       ${children}
       <${ProblemNote} problem=${problem} />
       <div class="actions">
-        <button type="button" onClick=${() => done(null)} disabled=${busy}>Cancel</button>
+        ${!closeOnly && html`<button type="button" onClick=${() => done(null)} disabled=${busy}>Cancel</button>`}
         <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy || disabled}>
           ${busy ? "Working…" : submitLabel}</button>
       </div>

@@ -14,7 +14,7 @@ export const PLACES = [
 ];
 
 const HELP = [
-  ["/", "search in this page"],
+  ["/", "search for a schedule"],
   ["?", "this help"],
   ...PLACES.map(([key, , name]) => [`g ${key}`, `go to ${name}`]),
   ["j, k", "next, previous row"],
@@ -66,14 +66,14 @@ function step(by) {
 
 function focusOn(selector, event) {
   const found = document.querySelector(selector);
-  if (!found) return;
   event.preventDefault();
+  if (!found) return go("schedules");
   found.focus();
   found.select?.();
 }
 
 export function Help({ done }) {
-  return html`<${FormDialog} title="Keyboard" submitLabel="Close" submit=${async () => null} done=${done}>
+  return html`<${FormDialog} title="Keyboard" submitLabel="Close" submit=${async () => null} done=${done} closeOnly>
     <dl class="keys">${HELP.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl>
   <//>`;
 }

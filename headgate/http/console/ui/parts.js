@@ -1,6 +1,6 @@
 /** Small pieces that every page uses. */
 
-import { Problem } from "../app/api.js";
+import { Problem, storeNow } from "../app/api.js";
 import { html } from "../app/dom.js";
 import { usePref } from "../app/prefs.js";
 import { clock, fromNow, useNow, zoneName } from "../app/time.js";
@@ -9,7 +9,7 @@ import { JOB_STATES, OUTCOMES, outcomeOf } from "../app/words.js";
 /** An instant: relative, with the absolute one beside or on hover. `zone` is the schedule's, for who wants that clock. */
 export function Instant({ ms, zone = "UTC", both = false }) {
   const choice = usePref("clock");
-  useNow(10_000);
+  useNow(ms !== null && Math.abs(ms - storeNow()) < 120_000 ? 1_000 : 10_000);
   if (ms === null || ms === undefined) return html`<span class="dim">—</span>`;
   const own = choice === "schedule" ? zone : choice === "utc" ? "UTC" : "local";
   const text = clock(ms, own);

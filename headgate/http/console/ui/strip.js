@@ -33,7 +33,7 @@ export function Strip({ meta, session }) {
 }
 
 function Alive() {
-  const { data, problem } = useRead("/duties", {}, { heeds: (hint) => hint.kind === "duty", every: LOOK_MS });
+  const { data, problem } = useRead("/duties", {}, { heeds: (hint) => hint.kind === "duty", every: LOOK_MS, always: true });
   const [readAt, setReadAt] = useState(performance.now());
   useEffect(() => setReadAt(performance.now()), [data]);
   const now = useNow();
@@ -58,7 +58,7 @@ function verdict(data, problem, stale, live) {
   const scheduler = data.duties.find((duty) => duty.name === "scheduler");
   if (!scheduler?.holder) return ["bad", "Nobody schedules: ticks wait until a scheduler takes the duty."];
   if (data.store !== "ok") return ["bad", `The store takes no writes (${data.store}).`];
-  if (stale && live !== "paused") return ["bad", "What is shown may be out of date: nothing was heard for a while."];
+  if (stale) return ["bad", "What is shown may be out of date: nothing was heard for a while."];
   if (data.status === "down") return ["bad", data.problems[0]?.message ?? "Ticks do not become jobs."];
   if (data.status === "degraded") return ["warn", "Scheduling, with trouble."];
   return ["good", "Scheduling."];
@@ -80,7 +80,7 @@ function Choices({ session }) {
   };
   return html`<div class="choices">
     <button class="plain" aria-pressed=${live === "paused"} onClick=${toggle}
-      title="whether views follow what changes">${live === "paused" ? "▶ Resume live" : live === "live" ? "❚❚ Live" : "… Live"}</button>
+      title="click to hold views still, or to have them follow what changes">${live === "paused" ? "❚❚ Held: follow again" : live === "live" ? "● Live" : "… Live"}</button>
     <select aria-label="clock" value=${zone} onChange=${choose("clock")}>
       <option value="local">local time</option><option value="utc">UTC</option><option value="schedule">schedule's zone</option>
     </select>
@@ -88,6 +88,6 @@ function Choices({ session }) {
       <option value="system">system theme</option><option value="light">light</option><option value="dark">dark</option>
     </select>
     <button class="plain" aria-label="keyboard help" onClick=${() => ask(Help)}>?</button>
-    ${session?.asked && html`<span class="dim">${session.name}</span> <button class="plain" onClick=${logOut}>Log out</button>`}
+    ${session?.asked && html`<span class="dim">${session.name} (${session.role})</span> <button class="plain" onClick=${logOut}>Log out</button>`}
   </div>`;
 }
