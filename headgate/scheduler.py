@@ -274,7 +274,7 @@ class Scheduler:
                     if not after:
                         break
             except HeadgateError as error:
-                if not broken:
+                if not broken and not isinstance(error, LeaseLost):  # that is no fault of the index
                     log_event(logging.ERROR, "index.broken", code=error.code)
                 broken = True
             else:

@@ -15,26 +15,35 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from headgate.app import Headgate
-from headgate.errors import Code, InvalidRequest, StoreUnavailable
+from headgate.errors import Code, InvalidRequest, StoreUnavailable, TooLarge
+from headgate.health import check_health
 from headgate.hooks import Hooks
 from headgate.http import assets
 from headgate.http.access import Access
-from headgate.http.body import preload
+from headgate.http.body import check_length, preload
 from headgate.http.context import CALLER, CONTEXT, Context
+from headgate.http.contract import DOCUMENTS
+from headgate.http.documents import Documents
 from headgate.http.guard import admit
 from headgate.http.hub import Follow
 from headgate.http.metrics import measured
-from headgate.http.problems import REQUEST_ID_HEADER, problems, refuse, request_id
+from headgate.http.problems import REQUEST_ID_HEADER, STATUS, problems, refuse, request_id
 from headgate.http.route import ROUTE, Route
+from headgate.http.shared import Shared
 from headgate.http.storetime import HEADER, StoreTime
 from headgate.http.stream import add_hub
 from headgate.http.table import ROUTES
 from headgate.http.turns import Overloaded, Turns
+from headgate.metrics import observe_request
+from headgate.models import Health
 from headgate.names import shown
 from headgate.settings import MAX_BODY_BYTES
 from headgate.store import Store
 
 _SECURITY_HEADERS: Final = {hdrs.CACHE_CONTROL: "no-store", "X-Content-Type-Options": "nosniff"}
+_CONTINUE: Final = "100-continue"
+_MAX_STRANGERS_BYTES: Final = 4_096
+"""Of a body that anybody may send: a token has at most 1,024 characters."""
 _ROOT_PATH: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)*")
 _STORE_TIME: Final = web.AppKey("store_time", StoreTime)
 _TURNS: Final = web.AppKey("turns", Turns)
@@ -111,8 +120,13 @@ def make_api(
         raise InvalidRequest(
             f"root_path {shown(root_path)} must be a path like /headgate, of A-Z a-z 0-9 . _ ~ -", field="root_path"
         )
-    api = web.Application(middlewares=[_routed, measured, _timed, problems, _guarded], client_max_size=MAX_BODY_BYTES)
-    api[CONTEXT] = Context(open_store, hooks or Hooks(), access or Access.open(), environment, root_path, ROUTES)
+    api = web.Application(middlewares=[_routed, measured, problems, _guarded, _timed], client_max_size=MAX_BODY_BYTES)
+
+    async def look() -> Health:
+        return await check_health(open_store())
+
+    api[CONTEXT] = Context(open_store, hooks or Hooks(), access or Access.open(), environment, root_path, Shared(look))
+    api[DOCUMENTS] = Documents(ROUTES)
     api[_TURNS] = Turns()
     api[_STORE_TIME] = StoreTime(lambda: open_store().time_ms())
     add_hub(api, follow, lambda: open_store().leases.overview())  # noqa: PLW0108 - there may be no store yet
@@ -121,7 +135,10 @@ def make_api(
         web.RouteDef(route.method, _pattern(route.path), route.handler, {"expect_handler": _heed_expectation})
         for route in ROUTES
     )
-    api.add_routes(assets.ROUTES)
+    api.add_routes(
+        web.RouteDef(route.method, route.path, route.handler, {**route.kwargs, "expect_handler": _heed_expectation})
+        for route in assets.ROUTES
+    )
     return api
 
 
@@ -139,13 +156,14 @@ async def _routed(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 @web.middleware
 async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Have store time at hand by the time that the answer is. Whoever needs no store does not wait for it either."""
-    route = request.get(ROUTE)
-    asking = request.app[_STORE_TIME].refresh() if isinstance(route, Route) and route.store else None
-    response = await handler(request)
-    if asking is not None:
-        await asking
-    return response
+    """Have store time asked for beside what the handler asks. Only the first answers of all wait for it."""
+    route, times = request.get(ROUTE), request.app[_STORE_TIME]
+    asking = times.refresh() if isinstance(route, Route) and route.store else None
+    try:
+        return await handler(request)
+    finally:
+        if asking is not None and times.now_ms is None:
+            await asking
 
 
 @web.middleware
@@ -163,7 +181,10 @@ async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse
             return await handler(request)
     if route.body is None or not request.body_exists:
         return await _in_turn(request, route, handler)
+    if route.role is None and not 0 <= (request.content_length or MAX_BODY_BYTES) <= _MAX_STRANGERS_BYTES:
+        raise TooLarge(f"body must say its length, of at most {_MAX_STRANGERS_BYTES} bytes", field="body")
     async with turns.body(request.content_length):
+        await _invite(request)
         await preload(request)
         return await _in_turn(request, route, handler)
 
@@ -188,9 +209,16 @@ def _headers_by(store_time: StoreTime) -> Callable[[web.Request, web.StreamRespo
 
 
 async def _heed_expectation(request: web.Request) -> web.Response | None:
-    """As aiohttp does it, but with a problem for an expectation that is not known."""
-    if request.headers[hdrs.EXPECT].lower() != "100-continue":
-        return refuse(request, Code.EXPECTATION_FAILED, "only 100-continue can be expected here")
-    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    request.writer.output_size = 0  # the answer itself has not begun
-    return None
+    """Refuse an expectation that is not known, which aiohttp asks for before any middleware."""
+    if request.headers[hdrs.EXPECT].lower() == _CONTINUE:
+        return None
+    observe_request(request.method, "", STATUS[Code.EXPECTATION_FAILED], 0)
+    return refuse(request, Code.EXPECTATION_FAILED, "only 100-continue can be expected here")
+
+
+async def _invite(request: web.Request) -> None:
+    """Have a client that waits for it send its body: now that it may, and that there is room."""
+    if request.headers.get(hdrs.EXPECT, "").lower() == _CONTINUE:
+        check_length(request)
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the answer itself has not begun

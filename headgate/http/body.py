@@ -92,15 +92,23 @@ def replayed(again: bool) -> dict[str, str]:
     return {REPLAYED: "true"} if again else {}
 
 
-async def _bytes(request: web.Request) -> bytes:
-    too_large = TooLarge(f"body is over {MAX_BODY_BYTES} bytes", field="body")
+def check_length(request: web.Request) -> None:
+    """Raise `TooLarge` for a body that is announced as larger than any may be."""
     if (request.content_length or 0) > MAX_BODY_BYTES:
-        raise too_large
+        raise _too_large()
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(f"body is over {MAX_BODY_BYTES} bytes", field="body")
+
+
+async def _bytes(request: web.Request) -> bytes:
+    check_length(request)
     try:
         async with asyncio.timeout(_READ_SECONDS):
             return await request.read()
     except web.HTTPRequestEntityTooLarge:
-        raise too_large from None
+        raise _too_large() from None
     except TimeoutError:
         raise web.HTTPRequestTimeout from None
     except (web.RequestPayloadError, ConnectionError):
@@ -137,6 +145,8 @@ def _typed(path: str, given: Any, kind: Any) -> Any:
         if len(given) > MAX_BATCH:
             raise TooLarge(f"{path} are {len(given)}; the limit is {MAX_BATCH}", field=path)
         return [_shaped(each, record, f"{path}[{place}]") for place, each in enumerate(given)]
+    if get_origin(kind) is list and isinstance(given, list):
+        return [_typed(f"{path}[{place}]", each, get_args(kind)[0]) for place, each in enumerate(given)]
     if _is_a(Enum, kind) and isinstance(given, str):
         words = [member.value for member in kind]
         if given not in words:

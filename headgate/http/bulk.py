@@ -14,7 +14,7 @@ from headgate.errors import Code, HeadgateError, InvalidRequest, StoreUnavailabl
 from headgate.hooks import run_now
 from headgate.http.body import answer, read_body, replayed
 from headgate.http.context import hooks_of, store_of
-from headgate.http.problems import Problem, problem_of, request_id
+from headgate.http.problems import RETRY_AFTER, Problem, problem_of, request_id
 from headgate.http.query import Query, idempotency_key, who
 from headgate.http.route import KEY, REPLAYED, writing
 from headgate.models import Enqueued, MissedTicks, Schedule
@@ -97,10 +97,12 @@ async def do_in_bulk(request: web.Request) -> web.Response:
             results.append(await act(check_schedule_id(each)))
         except HeadgateError as error:
             away = error if isinstance(error, StoreUnavailable) else away
+            if away is not None and not results:  # nothing was done: the whole request may come again
+                raise
             problem = problem_of(name, error)
             results.append(BulkResult(id=each, status=problem.status, problem=problem))
     again = all(result.job and result.job.replayed for result in results)
-    return answer(BulkResults(results), headers=replayed(again))
+    return answer(BulkResults(results), headers={**replayed(again), **(RETRY_AFTER if away else {})})
 
 
 def _check(body: BulkBody) -> None:
@@ -165,7 +167,7 @@ ROUTES: Final = (
         body=BulkBody,
         body_required=True,
         headers=(_KEY,),
-        returns=(REPLAYED,),
+        returns=(REPLAYED, "Retry-After"),
         errors=(Code.SCHEDULE_NOT_FOUND, Code.NOT_PAUSED),
     ),
 )

@@ -10,7 +10,9 @@ from aiohttp import web
 
 from headgate.hooks import Hooks
 from headgate.http.access import Access, Caller
-from headgate.http.route import Route, route_of
+from headgate.http.route import route_of
+from headgate.http.shared import Shared
+from headgate.models import Health
 from headgate.store import Store
 
 
@@ -23,7 +25,7 @@ class Context(msgspec.Struct, frozen=True):
         access: who may do what.
         environment: a name for people, as ``production``; '' for none.
         root_path: what a proxy in front cuts off the paths it passes on; '' for nothing.
-        routes: the table.
+        look: how the namespace stands, asked once for all who want to know at the same time.
     """
 
     open_store: Callable[[], Store]
@@ -31,7 +33,7 @@ class Context(msgspec.Struct, frozen=True):
     access: Access
     environment: str
     root_path: str
-    routes: tuple[Route, ...]
+    look: Shared[Health]
 
 
 CONTEXT: Final = web.AppKey("context", Context)

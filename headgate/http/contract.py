@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
 from aiohttp import web
 
-from headgate.http.context import CONTEXT, link
-from headgate.http.openapi import describe
-from headgate.http.page import CONTENT_SECURITY_POLICY, render
+from headgate.http.context import link
+from headgate.http.documents import Documents
+from headgate.http.page import CONTENT_SECURITY_POLICY
 from headgate.http.query import Query
 from headgate.http.route import JSON, reading
 
+DOCUMENTS: Final = web.AppKey("documents", Documents)
 _HTML: Final = "text/html"
 
 
 async def get_contract(request: web.Request) -> web.Response:
     """This API as OpenAPI 3.1."""
     Query(request)
-    document = describe(request.app[CONTEXT].routes, link(request, ""))
-    return web.Response(body=msgspec.json.encode(document) + b"\n", content_type=JSON)
+    return web.Response(body=request.app[DOCUMENTS].as_json(link(request, "")), content_type=JSON)
 
 
 async def get_page(request: web.Request) -> web.Response:
     """This API as a page to read."""
     Query(request)
-    page = render(describe(request.app[CONTEXT].routes, link(request, "")))
+    page = request.app[DOCUMENTS].as_page(link(request, ""))
     headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY}
-    return web.Response(text=page, content_type=_HTML, headers=headers)
+    return web.Response(body=page, content_type=_HTML, charset="utf-8", headers=headers)
 
 
 ROUTES: Final = (

@@ -46,8 +46,12 @@ class Hub:
         self._blind = False
 
     @contextmanager
-    def joined(self, transport: asyncio.Transport) -> Iterator[Listener]:
+    def joined(self, transport: asyncio.Transport, still: Callable[[], bool]) -> Iterator[Listener]:
         """A client on this connection, for as long as the context is open.
+
+        Args:
+            transport: of the connection.
+            still: whether the client may go on listening; asked before each write.
 
         Raises:
             TooManyStreams: there are `Limits.listeners` whose connections are not known to be closed.
@@ -56,7 +60,7 @@ class Hub:
             self._dismiss([listener for listener in self._listeners if listener.gone])
         if len(self._listeners) >= self._limits.listeners:
             raise TooManyStreams(f"{self._limits.listeners} clients listen to this process already; try again later")
-        listener = Listener(transport, self._limits, self._ping)
+        listener = Listener(transport, self._limits, self._ping, still)
         self._listeners.add(listener)
         if self._closed:
             listener.end()

@@ -72,12 +72,16 @@ class Listener:
         transport: of its connection.
         limits: what it may cost.
         ping: the event that is due each `Limits.ping_s`.
+        still: whether it may go on listening; asked before each write.
     """
 
-    def __init__(self, transport: asyncio.Transport, limits: Limits, ping: Callable[[], bytes]) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, limits: Limits, ping: Callable[[], bytes], still: Callable[[], bool]
+    ) -> None:
         self._transport = transport
         self._limits = limits
         self._ping = ping
+        self._still = still
         self._waiting: dict[tuple[str, str], bytes] = {_RESET_KEY: _RESET_EVENT}
         self._news = asyncio.Event()
         self._news.set()
@@ -119,7 +123,7 @@ class Listener:
         """
         await response.prepare(request)
         chunk = _RETRY + self._take()
-        while not self._over:
+        while not self._over and self._still():
             await self._send(request, response, chunk)
             await self._wait()
             chunk = self._take()

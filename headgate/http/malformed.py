@@ -7,7 +7,8 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from headgate.errors import Code
-from headgate.http.problems import refuse
+from headgate.http.problems import STATUS, refuse
+from headgate.metrics import observe_request
 
 _HEADERS: Final = {hdrs.SERVER: "headgate", hdrs.CACHE_CONTROL: "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -25,6 +26,7 @@ class Requests(web.RequestHandler):
         """Answer what came before any application: a head that cannot be read. The connection ends with it."""
         if request.writer.output_size > 0:
             raise ConnectionError("an answer has begun already")
+        observe_request("", "", STATUS[Code.INVALID_SYNTAX], 0)
         response = refuse(request, Code.INVALID_SYNTAX, "this is no HTTP request, or its head is too long", _HEADERS)
         response.force_close()
         return response

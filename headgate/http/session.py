@@ -76,7 +76,7 @@ class _Seen(TypedDict):
 
 def _seen(request: web.Request) -> _Seen:
     """How the browser sees this server, as far as its request says."""
-    proxied = request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+    proxied = request.headers.get("X-Forwarded-Proto", "").partition(",")[0].strip().lower() == "https"
     return {"path": link(request, "") or "/", "https": request.secure or proxied}
 
 

@@ -9,6 +9,8 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from headgate.errors import Code
+from headgate.http.access import Unauthorized
+from headgate.http.context import CONTEXT
 from headgate.http.hub import Follow, Hub
 from headgate.http.listener import Limits
 from headgate.http.query import Query
@@ -53,9 +55,18 @@ async def stream(request: web.Request) -> web.StreamResponse:
     """
     Query(request)
     response = web.StreamResponse(headers=_HEADERS)
-    if request.transport is None:
+    if request.transport is None or request.method == hdrs.METH_HEAD:
         return response
-    with request.app[HUB].joined(request.transport) as listener, suppress(ConnectionError):
+    access = request.app[CONTEXT].access
+
+    def still() -> bool:
+        """Whether the token is in force: a stream must not outlive it."""
+        try:
+            return access.identify(request.headers, request.cookies) is not None
+        except Unauthorized:
+            return False
+
+    with request.app[HUB].joined(request.transport, still) as listener, suppress(ConnectionError):
         response.force_close()
         await listener.serve(request, response)
     return response

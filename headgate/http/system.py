@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from headgate.health import check_health, holds, judge, refused_writes
+from headgate.health import holds, judge, refused_writes
 from headgate.http.body import answer
-from headgate.http.context import store_of
+from headgate.http.context import CONTEXT, store_of
 from headgate.http.problems import RETRY_AFTER
 from headgate.http.query import Query
 from headgate.http.route import Route, reading
@@ -53,14 +53,15 @@ async def get_duties(request: web.Request) -> web.Response:
     return answer(Duties(**seen, status=health.status, store=health.store, problems=health.problems))
 
 
-async def get_health(_request: web.Request) -> web.Response:
+async def get_health(request: web.Request) -> web.Response:
     """200 for as long as the process answers."""
+    Query(request)
     return answer(Alive())
 
 
 async def get_readiness(request: web.Request) -> web.Response:
     """200 when the store takes writes and somebody holds the scheduler duty, else 503; within the time of a call."""
-    health = await check_health(store_of(request))
+    health = await request.app[CONTEXT].look()
     scheduler = "unknown"
     if health.overview:
         scheduler = "held" if holds(health.overview, "scheduler") else "vacant"
@@ -79,6 +80,7 @@ ROUTES: Final = (
         handler=get_readiness,
         answers={200: Readiness, 503: Readiness},
         role=None,
+        store=False,  # what it says of the store is its answer
         urgent=True,
     ),
 )

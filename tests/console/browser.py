@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[browser]'")
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect  # noqa: E402
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
 __all__ = ["Browser", "Locator", "Page", "Watcher", "expect", "find_browser", "opened"]
 

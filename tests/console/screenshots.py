@@ -18,11 +18,13 @@ from tests.support.servers import PrivateServer
 
 WIDTHS = (1400, 800, 360)
 THEMES = ("light", "dark")
-DIALOGS = {"edit": ("#/schedules/digest", "Edit"), "backfill": ("#/schedules/night-watch?tab=gaps", "Backfill a range…")}
+DIALOGS = {
+    "edit": ("#/schedules/digest", "Edit"),
+    "backfill": ("#/schedules/night-watch?tab=gaps", "Backfill a range…"),
+}
 
 
 async def main(folder: Path, names: list[str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     server = PrivateServer("valkey", durable=True)
     server.start()
     try:
@@ -38,9 +40,7 @@ async def main(folder: Path, names: list[str]) -> None:
         server.close()
 
 
-async def take(
-    browser: Browser, stage: Stage, folder: Path, pages: dict[str, str], *, theme: str, width: int
-) -> None:
+async def take(browser: Browser, stage: Stage, folder: Path, pages: dict[str, str], *, theme: str, width: int) -> None:
     options = {"color_scheme": theme, "viewport": {"width": width, "height": 900}, "reduced_motion": "reduce"}
     async with opened(browser, stage.address, **options) as (page, watcher):
         watcher.provokes("status of 404")
@@ -61,4 +61,6 @@ async def take(
 
 
 if __name__ == "__main__":
-    anyio.run(main, Path(sys.argv[1]), sys.argv[2:])
+    pictures = Path(sys.argv[1])
+    pictures.mkdir(parents=True, exist_ok=True)
+    anyio.run(main, pictures, sys.argv[2:])

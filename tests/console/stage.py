@@ -1,4 +1,4 @@
-"""What the pages are opened on: a namespace, its API on a port, and an application that schedules and works when told."""
+"""What the pages are opened on: a namespace, its API on a port, and an application that runs when it is told to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from headgate import Headgate, Job
+from headgate import Headgate
 from headgate.http import make_api
 from headgate.http.server import listening
 from headgate.settings import Settings
@@ -45,11 +45,11 @@ class Stage:
             pass
 
         @app.actor("slow")
-        async def slow(what: str = "") -> None:
+        async def slow(what: str = "") -> None:  # noqa: ARG001 - the parameters are what a payload may have
             await self._let_go.wait()
 
         @app.actor("flaky")
-        async def flaky(job: Job, what: str = "") -> None:
+        async def flaky() -> None:
             raise ConnectionError
 
         return app.run(scheduler=scheduler, worker=worker, shutdown_grace=0)

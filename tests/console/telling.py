@@ -35,7 +35,13 @@ SCHEDULES: dict[str, dict[str, Any]] = {
         "queue": "mail",
         "payload": {"what": "the last day"},
     },
-    "stock-sync": {"kind": "report", "spec": "@every:400", "on_missed": "backfill", "backfill_limit": 2, "owner": "shop"},
+    "stock-sync": {
+        "kind": "report",
+        "spec": "@every:400",
+        "on_missed": "backfill",
+        "backfill_limit": 2,
+        "owner": "shop",
+    },
     "thumbnails": {"kind": "report", "spec": "@every:700", "payload": POISON, "labels": {"team": "shop"}},
     "slow-import": {"kind": "slow", "spec": "@every:600", "overlap": "skip", "payload": {"what": "everything"}},
     "billing-export": {"kind": "report", "spec": "@every:900", "queue": "billing", "labels": {"team": "money"}},
@@ -84,7 +90,9 @@ async def _before_anybody_works(write: Writer, now_ms: int) -> None:
     await write("POST", "/jobs", {"kind": "report", "id": "poisoned", "payload": POISON})
     fingerprint = (await write("GET", "/jobs/poisoned"))["fingerprint"]
     await write("PUT", f"/quarantine/{fingerprint}", {"note": "it fills the disk; ask Zoe before you release it"})
-    await write("POST", "/jobs", {"kind": "report", "id": "tomorrow", "delay_ms": 20 * HOUR_MS, "payload": {"what": "x"}})
+    await write(
+        "POST", "/jobs", {"kind": "report", "id": "tomorrow", "delay_ms": 20 * HOUR_MS, "payload": {"what": "x"}}
+    )
     await write("POST", "/jobs", {"kind": "report", "id": "regretted", "delay_ms": HOUR_MS})
     await write("POST", "/jobs/regretted/cancel")
     await write("POST", "/jobs", {"kind": "flaky", "id": "shaky", "max_attempts": 50})
@@ -101,7 +109,7 @@ async def _history(stage: Stage, write: Writer) -> None:
     await write("POST", "/periodic/newsletter/pause", reason)
 
     async def has_missed_some() -> bool:
-        return await store.time_ms() > paused["pause"]["since_ms"] + 2_000
+        return await store.time_ms() > int(paused["pause"]["since_ms"]) + 2_000
 
     await wait_until(has_missed_some)
     await write("POST", "/periodic/night-watch/resume", {})

@@ -56,9 +56,7 @@ async def test_an_operator_logs_in_acts_under_the_own_name_and_logs_out(
         await expect(page.locator("[name=token]")).to_be_visible()
 
 
-async def test_a_viewer_sees_everything_and_no_control(
-    browser: Browser, server: PrivateServer, tmp_path: Path
-) -> None:
+async def test_a_viewer_sees_everything_and_no_control(browser: Browser, server: PrivateServer, tmp_path: Path) -> None:
     async with asking(server, tmp_path) as stage, opened(browser, stage.address) as (page, watcher):
         watcher.provokes("status of 401")
         await page.goto("/")
@@ -98,9 +96,7 @@ async def test_it_works_behind_a_proxy_that_cuts_off_a_prefix(browser: Browser, 
 
 
 @pytest.mark.parametrize("root_path", ["", "/ops"])
-async def test_it_works_mounted_in_another_application(
-    browser: Browser, server: PrivateServer, root_path: str
-) -> None:
+async def test_it_works_mounted_in_another_application(browser: Browser, server: PrivateServer, root_path: str) -> None:
     """Also with a proxy in front of that."""
     async with staged(server.url, mount="/headgate", root_path=root_path) as stage:
         if not root_path:

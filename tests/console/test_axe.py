@@ -18,7 +18,7 @@ from tests.support.servers import PrivateServer
 
 pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
 
-from axe_playwright_python.async_playwright import Axe  # noqa: E402
+from axe_playwright_python.async_playwright import Axe
 
 PLACES = ("schedules", "upcoming", "jobs", "queues", "quarantine", "system")
 TABS = ("trail", "next", "runs", "gaps", "changes", "explain")

@@ -26,7 +26,7 @@ async def test_a_conflict_shows_what_changed_meanwhile_and_loses_neither_side(
     await expect(told).to_contain_text("@every:7200000")
     await expect(told).to_contain_text("second")
     assert (await stage.world.store.schedules.get("digest")).description == ""
-    await told.get_by_role("button", name="Go on with mine").click()
+    await told.get_by_role("button", name="Keep my changes").click()
     await form.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("digest is saved.")).to_be_visible()
     saved = await stage.world.store.schedules.get("digest")

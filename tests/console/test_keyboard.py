@@ -65,7 +65,7 @@ async def test_a_slash_searches_and_what_is_typed_there_is_no_command(stage: Sta
     await expect(page.get_by_role("heading", name="gs-one")).to_be_visible()
 
 
-async def test_a_schedule_is_made_paused_and_deleted_with_the_keyboard_alone(stage: Stage, page: Page) -> None:
+async def test_a_schedule_is_made_paused_and_deleted_with_the_keyboard_alone(page: Page) -> None:
     """Tab reaches everything, in the order in which it is read; the focus stays in the dialog."""
     await page.goto("/")
     await expect(page.get_by_role("heading", name="No schedules yet")).to_be_visible()

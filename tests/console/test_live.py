@@ -119,7 +119,9 @@ async def test_ten_thousand_schedules_are_shown_at_once_and_a_change_of_five_is_
     await page.goto("/#/schedules")
     await page.locator("[data-row]").nth(49).wait_for()
     took_s = time.monotonic() - began
-    measured(f"console: first rows of {MANY:,} schedules after {took_s * 1000:.0f} ms, browser and server on one machine")
+    measured(
+        f"console: first rows of {MANY:,} schedules after {took_s * 1000:.0f} ms, browser and server on one machine"
+    )
     assert took_s < 10
     before = await settled(watcher, LISTED)
     for number in range(5):

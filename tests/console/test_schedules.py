@@ -12,7 +12,7 @@ from tests.support.worlds import wait_until
 async def test_a_schedule_is_made_with_its_meaning_in_sight_fires_and_tells_of_it(
     stage: Stage, page: Page, watcher: Watcher
 ) -> None:
-    """The form shows sentence, ten ticks and warnings; then its trail grows by itself, down to the job that completed."""
+    """The form shows sentence, ten ticks and warnings; its trail grows by itself, down to the job that completed."""
     async with stage.running():
         await page.goto("/#/schedules")
         await expect(page.get_by_role("heading", name="No schedules yet")).to_be_visible()
@@ -69,9 +69,11 @@ async def test_a_pause_says_why_and_a_resume_asks_what_of_its_ticks_is_to_run(st
     await expect(page.locator(".standing div", has_text="Next tick").last).to_contain_text("—")
     paused = (await stage.world.store.schedules.get("digest")).pause
     assert paused is not None
+    since_ms = paused.since_ms
+    assert since_ms is not None
 
     async def has_ticks_to_make_up_for() -> bool:
-        return await stage.world.store.time_ms() > paused.since_ms + 1_000
+        return await stage.world.store.time_ms() > since_ms + 1_000
 
     await wait_until(has_ticks_to_make_up_for)
     await page.get_by_role("button", name="Resume", exact=True).click()
@@ -153,7 +155,7 @@ async def test_the_view_of_the_list_is_in_the_address(stage: Stage, page: Page) 
     await expect(page.get_by_role("heading", name="No schedule like that")).to_be_visible()
 
 
-async def test_a_long_list_is_read_page_by_page(stage: Stage, page: Page, watcher: Watcher) -> None:
+async def test_a_long_list_is_read_page_by_page(stage: Stage, page: Page) -> None:
     for number in range(60):
         await stage.world.put(f"s-{number:02}", "@every:3600000")
     await page.goto("/#/schedules")

@@ -10,7 +10,6 @@ from pathlib import Path
 import anyio
 
 from headgate.settings import Settings
-
 from tests.console.browser import Browser, Page, expect, opened
 from tests.console.stage import QUICK, Stage, staged
 from tests.support.commands import Command
@@ -66,7 +65,9 @@ async def test_the_strip_is_red_soon_after_the_scheduler_was_killed(
             await expect(strip).to_have_attribute("data-tone", "bad")
             took_s = time.monotonic() - killed
             await expect(strip).to_contain_text("Nobody schedules")
-            measured(f"console: the strip is red {took_s:.1f} s after kill -9 of the scheduler; {PROMISED_S:.0f} s promised")
+            measured(
+                f"console: the strip is red {took_s:.1f} s after kill -9 of the scheduler; {PROMISED_S:.0f} s promised"
+            )
             assert took_s < PROMISED_S + 3  # on a machine that runs other tests beside
             with Command("scheduler", *store, cwd=tmp_path):
                 await expect(strip).to_have_attribute("data-tone", "good")

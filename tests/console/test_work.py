@@ -11,9 +11,7 @@ from tests.console.stage import Stage
 SECRET = "words-of-a-payload"
 
 
-async def test_jobs_are_found_by_queue_and_state_and_can_be_cancelled_and_retried(
-    stage: Stage, page: Page
-) -> None:
+async def test_jobs_are_found_by_queue_and_state_and_can_be_cancelled_and_retried(stage: Stage, page: Page) -> None:
     """The page without a choice shows where something is; each change shows without a reload."""
     producer = stage.world.store.producer
     await producer.enqueue(JobRequest(kind="report", queue="mail", id="now"))

@@ -80,16 +80,24 @@ async def test_the_key_of_a_bulk_run_is_not_that_of_a_single_one(api: Client, wo
 
 async def test_a_store_that_goes_away_is_asked_once(api: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = await three(api)
-    asked = []
+    asked, gone = [], {"b{c"}
+    as_it_is = world.store.control.pause
 
-    async def pause(name: str, **_: Any) -> None:
+    async def pause(name: str, **options: Any) -> Any:
         asked.append(name)
-        raise StoreUnavailable("the store did not answer in time")
+        if name in gone:
+            raise StoreUnavailable("the store did not answer in time")
+        return await as_it_is(name, **options)
 
     monkeypatch.setattr(world.store.control, "pause", pause)
-    results = await do(api, "pause", ids)
-    assert [result["problem"]["code"] for result in results] == ["store_unavailable"] * 3
-    assert asked == ["a"]
+    response = await api.post(URL, json={"action": "pause", "ids": ids})
+    assert response.headers["Retry-After"] == "1"
+    assert [result["status"] for result in (await body_of(response))["results"]] == [200, 503, 503]
+    assert asked == ["a", "b{c"]
+    gone.add("a")
+    response = await api.post(URL, json={"action": "pause", "ids": ids})
+    await problem_of(response, 503, "store_unavailable")
+    assert response.headers["Retry-After"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +106,7 @@ async def test_a_store_that_goes_away_is_asked_once(api: Client, world: World, m
         ({"ids": []}, 400, "invalid_request", "ids"),
         ({"ids": ["a", "a"]}, 400, "invalid_request", "ids"),
         ({"ids": [f"s{number}" for number in range(201)]}, 413, "too_large", "ids"),
-        ({"ids": [1]}, 422, "invalid_shape", "ids"),
+        ({"ids": [1]}, 422, "invalid_shape", "ids[0]"),
         ({"ids": None}, 422, "invalid_shape", "ids"),
         ({"action": "explode"}, 400, "invalid_request", "action"),
         ({"action": "run"}, 400, "idempotency_key_missing", "Idempotency-Key"),

@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from headgate.errors import Code
+from headgate.http import documents
 from headgate.http.openapi import MAX_SAFE
 from headgate.http.problems import STATUS
 from headgate.http.route import Route, codes
@@ -121,6 +122,13 @@ async def test_it_is_served_below_the_root_path_and_names_it(world: World) -> No
         response = await api.get("/api/v1/openapi.json")
         assert await response.json() == DOCUMENT | {"servers": [{"url": "/headgate"}]}
         assert json.dumps(DOCUMENT)
+
+
+async def test_it_is_written_once(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a while, needs no token, and would hold up the scheduler each time."""
+    first = [await (await api.get(path)).read() for path in ("/api/v1/openapi.json", "/docs/api")]
+    monkeypatch.setattr(documents, "describe", lambda *_: pytest.fail("it is written already"))
+    assert [await (await api.get(path)).read() for path in ("/api/v1/openapi.json", "/docs/api")] == first
 
 
 class _Links(HTMLParser):

@@ -17,13 +17,17 @@ from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 
 from headgate.errors import StoreUnavailable
+from headgate.hooks import Hooks
 from headgate.http import SERVER_OPTIONS
+from headgate.http.access import Access
+from headgate.http.context import CONTEXT, Context
 from headgate.http.hub import Follow, Hub
 from headgate.http.listener import Limits
 from headgate.http.problems import problems
 from headgate.http.route import ROUTE
+from headgate.http.shared import Shared
 from headgate.http.stream import HUB, ROUTES, add_hub, stream
-from headgate.models import JobRequest, Overview
+from headgate.models import Health, JobRequest, Overview
 from headgate.store.attempts import Report
 from headgate.store.hints import Hint, Hints
 from tests.http.client import Client
@@ -33,6 +37,10 @@ URL = "/api/v1/stream"
 QUICK = Limits(ping_s=0.05, pace_s=0.0, write_s=0.3, look_s=0.02)
 MARK = ("job.changed", {"id": "mark", "revision": None})
 RESET: tuple[str, Any] = ("reset", {})
+
+
+async def nobody_asks() -> Health:
+    raise AssertionError("nobody asks here")
 
 
 class ProductServer(TestServer):
@@ -90,6 +98,7 @@ async def serving_streams(
 ) -> AsyncIterator[Client]:
     """An application that has this one route."""
     app = web.Application(middlewares=[routed, problems])
+    app[CONTEXT] = Context(lambda: world.store, Hooks(), Access.open(), "", "", Shared(nobody_asks))
     hints = Hints(world._pubsub, world.namespace)
     add_hub(app, follow or hints.follow, overview or world.store.leases.overview, limits)
     app.router.add_get(URL, stream, allow_head=False)

@@ -110,15 +110,29 @@ async def test_probes_answer_while_all_turns_are_taken(lists: Gate, crowd: Crowd
     await asyncio.gather(*asked)
 
 
-async def test_few_probes_ask_the_store_at_once(world: World, crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is asked for a token there."""
+async def test_few_scrapes_ask_the_store_at_once(world: World, crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = Gate(world.store.leases.overview)
     looks.open()
     monkeypatch.setattr(world.store.leases, "overview", looks)
     _, session = crowd
-    answers = await asyncio.gather(*(session.get("/readyz") for _ in range(100)))
-    assert [(await answer.json())["checks"]["store"] for answer in answers] == ["ok"] * 100
+    answers = await asyncio.gather(*(session.get("/metrics") for _ in range(100)))
+    assert [answer.status for answer in answers] == [200] * 100
     assert looks.most == turns.MAX_PROBES
+
+
+async def test_all_who_ask_at_once_whether_it_is_ready_share_one_look(
+    world: World, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is asked for a token there, and while the store is away each look takes as long as a call."""
+    looks = Gate(world.store.leases.overview)
+    monkeypatch.setattr(world.store.leases, "overview", looks)
+    _, session = crowd
+    asked = [asyncio.create_task(session.get("/readyz")) for _ in range(100)]
+    await looks.holds(1)
+    looks.open()
+    answers = await asyncio.gather(*asked)
+    assert [(await answer.json())["checks"]["store"] for answer in answers] == ["ok"] * 100
+    assert looks.most == 1
 
 
 async def test_large_bodies_are_bounded_in_number_and_small_ones_go_past_them(

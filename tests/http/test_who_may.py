@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -13,11 +14,25 @@ from aiohttp import ClientResponse
 from yarl import URL
 
 from headgate.errors import Code
+from headgate.http import make_api
 from headgate.http.access import Access, Role, Tokens
 from headgate.http.problems import STATUS
-from headgate.http.route import Route
+from headgate.http.route import IF_MATCH, Route
 from headgate.http.table import ROUTES
-from tests.http.client import SCHEDULE, Client, body_of, enqueue, key, periodic, problem_of, serving, stored
+from headgate.store.hints import Heed, Hint
+from tests.http.client import (
+    SCHEDULE,
+    Client,
+    body_of,
+    enqueue,
+    key,
+    periodic,
+    problem_of,
+    raw,
+    serving,
+    serving_app,
+    stored,
+)
 from tests.support.worlds import World
 
 VIEWER, OPERATOR = "hg_viewers-own-token-000", "hg_operators-own-token-0"
@@ -200,6 +215,72 @@ async def test_a_name_that_was_pointed_here_leads_nowhere(world: World, route: R
 
 def test_every_refusal_has_its_status() -> None:
     assert [STATUS[code] for code in (Code.UNAUTHORIZED, Code.FORBIDDEN, Code.READ_ONLY)] == [401, 403, 403]
+
+
+async def test_strangers_hold_no_large_body(api: Client) -> None:
+    json_type = {"Content-Type": "application/json"}
+    refused = await api.post("/api/v1/session", data=b" " * 5_000, headers=json_type)
+    await problem_of(refused, 413, "too_large", "body")
+    answer = await raw(
+        api,
+        b"POST /api/v1/session HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+    )
+    assert b" 413 " in answer.split(b"\r\n")[0]
+
+
+async def test_who_may_not_is_not_invited_to_send_a_body(api: Client) -> None:
+    for length, wanted in ((9, b" 401 "), (3_000_000, b" 401 ")):
+        head = b"POST /api/v1/jobs HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+        answer = await raw(api, head + f"Content-Length: {length}\r\n\r\n".encode())
+        assert wanted in answer.split(b"\r\n")[0]
+        assert b"100 Continue" not in answer
+
+
+async def test_what_says_one_thing_is_said_once(api: Client, world: World) -> None:
+    twice = [("Authorization", f"Bearer {OPERATOR}"), ("Authorization", f"Bearer {VIEWER}")]
+    await problem_of(await api.get("/api/v1/periodic", headers=twice), 400, "invalid_request", "Authorization")
+    async with serving(world.store) as open_api:
+        sites = [("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "cross-site")]
+        await problem_of(
+            await open_api.put(periodic("s"), json=SCHEDULE, headers=sites), 400, "invalid_request", "Sec-Fetch-Site"
+        )
+
+
+@pytest.mark.parametrize("route", [route for route in WRITES if IF_MATCH not in route.headers], ids=name_of)
+async def test_a_condition_that_is_not_heeded_is_refused(world: World, route: Route) -> None:
+    """Whoever insists on a revision must not be passed over."""
+    async with serving(world.store) as api:
+        before = await stored(world)
+        for name in ("If-Match", "If-None-Match"):
+            await problem_of(await ask(api, route, {name: "*"}), 400, "invalid_request", name)
+        assert await stored(world) == before
+
+
+async def test_a_stream_ends_with_its_token(world: World, tokens: Tokens, tmp_path: Path) -> None:
+    follow, told = asyncio.Event(), []
+
+    async def heard(heed: Heed) -> None:
+        told.append(heed)
+        follow.set()
+        await asyncio.Event().wait()
+
+    app = make_api(lambda: world.store, heard, access=Access(tokens=tokens))
+    async with serving_app(app, app) as api, api.get("/api/v1/stream", headers=bearer(VIEWER)) as response:
+        await follow.wait()
+        assert b"event: reset" in await response.content.readuntil(b"reset")
+        (tmp_path / "tokens.toml").write_text("")
+        tokens._looked_at = float("-inf")
+        told[0]([Hint("schedule", "s", 7)])
+        assert b"schedule.changed" not in await response.content.read()
+
+
+async def test_the_head_of_a_stream_is_a_head(world: World) -> None:
+    async with serving(world.store) as api:
+        for _ in range(3):
+            response = await api.head("/api/v1/stream")
+            assert (response.status, response.content_type) == (200, "text/event-stream")
+            assert await response.read() == b""
 
 
 async def test_probes_ask_nobody(api: Client) -> None:

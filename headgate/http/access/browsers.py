@@ -81,10 +81,12 @@ def _is_own(origin: str, host: str, allowed: frozenset[str]) -> bool:
     of_page, called = _parse(match[2]) if match else None, _parse(host)
     if match is None or of_page is None:
         return False
-    if of_page.name in allowed:
-        return True
     default = _PORTS[match[1]]
-    return called is not None and ((of_page.name, of_page.port or default) == (called.name, called.port or default))
+    port = of_page.port or default
+    if called is not None and of_page.name == called.name:
+        return port == (called.port or default)
+    # A proxy calls this server by another name. What it serves itself is at a default port, and a stranger's is not.
+    return of_page.name in allowed and port == default
 
 
 def _allowed(text: str) -> str:

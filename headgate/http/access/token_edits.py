@@ -22,7 +22,8 @@ from headgate.http.access.token_file import parse_tokens, read_text, unreadable
 from headgate.schedule_file.lines import Lines
 
 if sys.platform != "win32":  # where a file of tokens is refused when it is read
-    import fcntl
+    import errno
+import fcntl
 
 _NEW_MODE: Final = 0o600
 _BEGINS_SOMETHING_ELSE: Final = ("[", "#")
@@ -65,7 +66,10 @@ def remove_token(path: Path, name: str) -> None:
 @contextmanager
 def _alone(path: Path) -> Iterator[Path]:
     """The file itself, if `path` is a link to it. One edit at a time: a lock on its folder leaves nothing behind."""
-    file = path.resolve()
+    try:
+        file = path.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        raise unreadable(path, OSError(errno.ELOOP, "")) from None
     try:
         folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from headgate.errors import InvalidRequest
-from headgate.http.access.callers import Caller, Role, Token, check_token_name
+from headgate.http.access.callers import Caller, Role, Token, check_token_name, digest_of
 from headgate.schedule_file.lines import Lines
 
 MAX_FILE_BYTES: Final = 1_048_576
@@ -113,6 +113,8 @@ def _token(name: str, entry: Any, others: Mapping[str, Token]) -> Token:
     if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
         raise InvalidRequest("sha256 must be 64 hex digits in lower case, as `headgate token` writes", field="sha256")
     token = Token(Caller(name, Role(role)), bytes.fromhex(digest))
+    if token.digest == digest_of(""):
+        raise InvalidRequest("sha256 is that of an empty token", field="sha256")
     if name in others:
         raise InvalidRequest("is the name of HEADGATE_TOKEN; choose another")
     if any(token.digest == each.digest for each in others.values()):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from headgate.errors import InvalidRequest
-from headgate.http.access.callers import MAX_TOKEN, Caller, Role, Token, check_token, digest_of
+from headgate.http.access.callers import MAX_TOKEN, MIN_TOKEN, Caller, Role, Token, check_token, digest_of
 from headgate.http.access.token_file import FileState, parse_tokens, read_text, state_of
 from headgate.log import log_event
 
@@ -56,7 +56,7 @@ class Tokens:
     def find(self, presented: str) -> Token | None:
         """The token that was presented, if it is in force. How long it takes tells nothing of those that are."""
         self._look()
-        if len(presented) > MAX_TOKEN:
+        if not MIN_TOKEN <= len(presented) <= MAX_TOKEN:
             return None
         digest, found = digest_of(presented), None
         for token in self._all:

@@ -139,7 +139,6 @@ PROXIED = {"Host": "headgate.example.org"}
         {"Host": "OTHER.example.", "Origin": "https://other.example:443"},
         PROXIED | {"Origin": "https://headgate.example.org"},
         HERE | {"Origin": "https://headgate.example.org"},
-        HERE | {"Origin": "https://headgate.example.org:8443"},
     ],
 )
 def test_own_pages_and_what_is_no_browser_may_write(headers: dict[str, str]) -> None:
@@ -156,6 +155,10 @@ def test_own_pages_and_what_is_no_browser_may_write(headers: dict[str, str]) -> 
         HERE | {"Sec-Fetch-Site": "Same-Origin"},
         HERE | {"Sec-Fetch-Site": "same-origin, none"},
         HERE | {"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:8420"},
+        HERE | {"Origin": "https://headgate.example.org:8443"},
+        PROXIED | {"Origin": "http://headgate.example.org:9999"},
+        PROXIED | {"Host": "headgate.example.org:8420", "Origin": "http://headgate.example.org:9999"},
+        PROXIED | {"Host": "headgate.example.org:8420", "Origin": "https://headgate.example.org:1"},
         HERE | {"Origin": "null"},
         HERE | {"Origin": ""},
         HERE | {"Origin": "http://evil.example"},

@@ -54,7 +54,7 @@ def test_without_any_entry_nobody_is_let_in(tmp_path: Path) -> None:
     assert whose(Tokens(file=file_of(tmp_path / "t.toml", {})), "") is None
 
 
-@pytest.mark.parametrize("presented", [OWN, ANNA, VERA, "wrong"])
+@pytest.mark.parametrize("presented", [OWN, ANNA, VERA, "wrong" * 8])
 def test_every_entry_is_compared_in_constant_time(file: Path, monkeypatch: pytest.MonkeyPatch, presented: str) -> None:
     """A match ends nothing early: neither the time nor the number of comparisons tells which entry it was."""
     compared: list[bytes] = []
@@ -69,6 +69,17 @@ def test_every_entry_is_compared_in_constant_time(file: Path, monkeypatch: pytes
     monkeypatch.setattr(hmac, "compare_digest", compare)
     tokens.find(presented)
     assert compared == [digest_of(each) for each in (OWN, ANNA, VERA)]
+
+
+@pytest.mark.parametrize("short", ["", "x", "x" * 19])
+def test_what_is_too_short_for_a_token_is_none_whatever_hash_is_entered(tmp_path: Path, short: str) -> None:
+    """The hash of a variable that was never set lets nobody in."""
+    entry = {"anna": short}
+    if short:
+        assert Tokens(file=file_of(tmp_path / "t.toml", entry)).find(short) is None
+    else:
+        with pytest.raises(InvalidRequest, match="empty token"):
+            Tokens(file=file_of(tmp_path / "t.toml", entry))
 
 
 def test_what_is_longer_than_a_token_is_not_even_hashed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

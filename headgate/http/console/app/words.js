@@ -50,8 +50,24 @@ export const JOB_STATE_TEXTS = {
   undecodable: "Their payload does not fit their actor; another attempt would not change that.",
 };
 
+/** The same of one job. */
+export const JOB_STATE_TEXT = {
+  scheduled: "It waits for the instant that it was asked to run at.",
+  available: "It may run as soon as the gate of its queue lets it.",
+  running: "A worker has it.",
+  retryable: "It waits for its next attempt, or for a worker that knows its kind.",
+  quarantined: "It is set aside: its content is barred until somebody releases it.",
+  completed: "It is done, and kept for a while.",
+  archived: "Its attempts are used up, or its deadline has passed.",
+  cancelled: "Its actor said that another attempt is not worth it, or somebody here did.",
+  undecodable: "Its payload does not fit its actor. The worker's log names the field (job.undecodable).",
+};
+
 /** Whether a job has ended: it leaves that state by somebody's word alone. */
 export const isFinal = (state) => ["completed", "archived", "cancelled", "undecodable"].includes(state);
+
+/** States of jobs that did not do their work and will not, unless somebody retries them. */
+export const FAILED_FOR_GOOD = ["archived", "undecodable"];
 
 /** Why content is in quarantine. */
 export const QUARANTINE_WHYS = {

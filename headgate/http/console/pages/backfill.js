@@ -3,10 +3,11 @@
 import { call, newKey, segment } from "../app/api.js";
 import { html, useEffect, useMemo, useState } from "../app/dom.js";
 import { refresh } from "../app/live.js";
+import { zoneName } from "../app/time.js";
 import { counted } from "../app/words.js";
 import { Field, FormDialog, ask } from "../ui/dialog.js";
 import { Facts, ProblemNote } from "../ui/parts.js";
-import { useClock } from "./fields.js";
+import { useClock, useZone } from "./fields.js";
 import { InstantInput } from "./instants.js";
 
 const PAUSE_MS = 300;
@@ -28,6 +29,7 @@ export async function makeUp({ id, zone, fromMs = null, untilMs = null }) {
 function Backfill({ id, zone, fromMs, untilMs, done }) {
   const [from, setFrom] = useState(fromMs);
   const [until, setUntil] = useState(untilMs);
+  const typedIn = useZone(zone);
   const [force, setForce] = useState(false);
   const ready = from !== null && until !== null;
   const body = { after_ms: Math.max(0, (from ?? 1) - 1), until_ms: until, force };
@@ -44,10 +46,10 @@ function Backfill({ id, zone, fromMs, untilMs, done }) {
   return html`<${FormDialog} title=${`Backfill ${id}`} submit=${submit} done=${done} disabled=${!count}
       submitLabel=${count ? `Enqueue ${counted(count, "job")}` : "Enqueue"}>
     <p>Ticks of the past that did not run become jobs, oldest first and each once. The next run stays where it is.</p>
-    <${Field} label="From" hint="on this machine's clock" problem=${problem?.field === "after_ms" ? problem.message : null}>
-      <${InstantInput} name="from" required ms=${from} onChange=${setFrom} /><//>
-    <${Field} label="Until" hint="this instant too" problem=${problem?.field === "until_ms" ? problem.message : null}>
-      <${InstantInput} name="until" required ms=${until} onChange=${setUntil} /><//>
+    <${Field} label="From" hint=${`on the clock of ${zoneName(typedIn)}`} problem=${problem?.field === "after_ms" ? problem.message : null}>
+      <${InstantInput} name="from" required zone=${typedIn} ms=${from} onChange=${setFrom} /><//>
+    <${Field} label="Until" hint=${`on the clock of ${zoneName(typedIn)}; this instant too`} problem=${problem?.field === "until_ms" ? problem.message : null}>
+      <${InstantInput} name="until" required zone=${typedIn} ms=${until} onChange=${setUntil} /><//>
     <label class="choice"><input type="checkbox" name="force" checked=${force} onChange=${(event) => setForce(event.target.checked)} />
       <span>Also those of which nobody knows any more whether they ran<br />
         <small class="dim">Some may run for the second time.</small></span></label>
@@ -103,7 +105,7 @@ function Counts({ result, zone }) {
 function Result({ id, zone, result, done }) {
   const more = result.more_after_ms !== null;
   return html`<${FormDialog} title=${`${counted(result.ticks.length, "job")} of ${id} enqueued`} submitLabel=${more ? "Go on…" : "Close"}
-      submit=${async () => more} done=${done}>
+      submit=${async () => more} done=${done} closeOnly=${!more}>
     ${result.stopped_by && html`<div class="note warn"><p>It ended early, because of <code>${result.stopped_by}</code>. What is left
       stays a gap.</p></div>`}
     ${more && !result.stopped_by && html`<p>One request takes 1,000 ticks at most, and more are left in the range.</p>`}

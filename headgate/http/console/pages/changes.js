@@ -6,7 +6,7 @@ import { useRead } from "../app/live.js";
 import { setParams } from "../app/route.js";
 import { counted } from "../app/words.js";
 import { Badge, Empty, Found, Instant, Pager } from "../ui/parts.js";
-import { NAMES, useClock, worded } from "./fields.js";
+import { NAMES, useClock, useZoneName, worded } from "./fields.js";
 
 const SIGNS = { created: "+", updated: "✎", paused: "❚❚", resumed: "▶", deleted: "✕" };
 
@@ -22,12 +22,13 @@ export function Changes({ id, zone, params }) {
 }
 
 function Table({ changes, zone }) {
+  const when = `When (${useZoneName(zone)})`;
   return html`<div class="scroll"><table class="rows">
     <caption class="hidden">${counted(changes.length, "change")}</caption>
-    <thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">Who</th><th scope="col">From what to what</th>
+    <thead><tr><th scope="col">${when}</th><th scope="col">What</th><th scope="col">Who</th><th scope="col">From what to what</th>
       <th scope="col">Revision</th></tr></thead>
     <tbody>${changes.map((change) => html`<tr key=${`${change.at_ms} ${change.revision} ${change.what}`} data-row tabindex="-1">
-      <td data-label="When"><${Instant} ms=${change.at_ms} zone=${zone} both /></td>
+      <td data-label=${when}><${Instant} ms=${change.at_ms} zone=${zone} both /></td>
       <td data-label="What"><${Badge} sign=${SIGNS[change.what] ?? "?"} word=${change.what} tone="calm" /></td>
       <td data-label="Who">${change.by ?? html`<span class="dim">not said</span>`}</td>
       <td data-label="From what to what"><${Fields} change=${change} zone=${zone} /></td>

@@ -1,12 +1,12 @@
 /** The form that creates a schedule and edits one. A PUT replaces the whole definition, so all of it is read and sent back. */
 
 import { call, Problem, segment } from "../app/api.js";
-import { html, useEffect, useState } from "../app/dom.js";
+import { html, useEffect, useRef, useState } from "../app/dom.js";
 import { refresh } from "../app/live.js";
 import { FormDialog } from "../ui/dialog.js";
 import { Loading, ProblemNote } from "../ui/parts.js";
 import { say } from "../ui/toast.js";
-import { Conflict } from "./conflict.js";
+import { Chosen, Conflict } from "./conflict.js";
 import { ADVANCED, definitionOf, draftOf } from "./draft.js";
 import { Advanced, Basics } from "./editfields.js";
 import { getExact } from "./exact.js";
@@ -35,10 +35,14 @@ function Form({ found = null, done }) {
   const [draft, setDraft] = useState({ id: found?.id ?? "", ...base.draft });
   const [refused, setRefused] = useState({});
   const [conflict, setConflict] = useState(null);
+  const [chosen, setChosen] = useState(null);
   const [paused, setPaused] = useState(false);
   const [open, setOpen] = useState(false);
   const { body, problems } = definitionOf(draft);
   const { preview, problem } = usePreview(body);
+  /** Of the latest spec that could be read: while one types, bounds stay on its clock. */
+  const zone = useRef(found?.zone ?? "");
+  if (preview) zone.current = preview.zone;
   const shown = { ...(problem && { [problem.field ?? "spec"]: problem.message }), ...problems, ...refused };
   const set = (name, value) => {
     setDraft((before) => ({ ...before, [name]: value }));
@@ -51,6 +55,7 @@ function Form({ found = null, done }) {
   };
 
   const submit = async () => {
+    setChosen(null);
     const [wrong] = Object.keys(problems);
     if (wrong) {
       showAt(wrong);
@@ -75,26 +80,29 @@ function Form({ found = null, done }) {
     const theirs = current && (await getExact(pathOf(draft.id)).catch(orGone));
     setConflict({ draft: theirs && draftOf(theirs), revision: theirs?.revision ?? null });
   };
-  const choose = (next) => {
+  const choose = (next, whose) => {
     if (conflict.draft) setBase(conflict);
     else setBase({ ...base, revision: null });
     setDraft({ ...next, id: draft.id });
     setRefused({});
     setConflict(null);
+    setChosen(whose);
   };
 
   const form = { draft, set, problems: shown };
   const title = isNew ? "New schedule" : `Edit ${found.id}`;
-  return html`<${FormDialog} title=${title} submitLabel=${base.revision === null ? "Create" : "Save"} submit=${submit} done=${done}
+  const label = base.revision === null ? "Create" : "Save";
+  return html`<${FormDialog} title=${title} submitLabel=${label} submit=${submit} done=${done}
       disabled=${conflict !== null} wide>
     <${Basics} form=${form} isNew=${isNew} preview=${preview} />
     ${isNew && html`<label class="choice">
       <input type="checkbox" name="paused" checked=${paused} onChange=${(event) => setPaused(event.target.checked)} />
       <span>Begin paused<br /><small class="dim">It fires nothing until somebody resumes it.</small></span></label>`}
     <details open=${open} onToggle=${(event) => setOpen(event.target.open)}><summary>Advanced: limits, bounds, overlap, headers</summary>
-      <${Advanced} form=${form} /></details>
+      <${Advanced} form=${form} zone=${zone.current} /></details>
     ${conflict && html`<${Conflict} base=${base.draft} mine=${draft} theirs=${conflict.draft} zone=${found.zone}
       choose=${choose} />`}
+    ${chosen && html`<${Chosen} whose=${chosen} label=${label} />`}
   <//>`;
 }
 

@@ -1,12 +1,16 @@
 /** The fields of the form. Each shows the rule it has, or in its place what is wrong with it. */
 
 import { html } from "../app/dom.js";
-import { span } from "../app/time.js";
+import { span, zoneName } from "../app/time.js";
 import { POLICIES } from "../app/words.js";
 import { Field } from "../ui/dialog.js";
-import { NAMES, OVERLAPS } from "./fields.js";
+import { NAMES, OVERLAPS, useZone } from "./fields.js";
 import { InstantInput } from "./instants.js";
 import { Preview } from "./preview.js";
+
+/** As the server has it; a browser reads it in its strict mode, where braces are escaped. */
+const ID = String.raw`[A-Za-z0-9._:@\{\}\-]+`;
+const ID_RULE = "1 to 200 letters, digits and . _ : @ { } - ; it cannot be changed later";
 
 /** @typedef {{draft: Record<string, string>, set: (name: string, value: string) => void, problems: Record<string, string>}} Form */
 
@@ -26,17 +30,18 @@ function Length({ name, form, hint }) {
   return html`<${Control} name=${name} form=${form} label=${`${NAMES[name]}, in ms`} hint=${`${words}${hint}`} inputmode="numeric" />`;
 }
 
-function Moment({ name, form, hint }) {
+function Moment({ name, form, zone, hint }) {
+  const typedIn = useZone(zone);
   const { draft, set, problems } = form;
   const ms = draft[name] === "" ? null : Number(draft[name]);
-  return html`<${Field} label=${NAMES[name]} hint=${hint} problem=${problems[name]}>
-    <${InstantInput} name=${name} ms=${ms} onChange=${(next) => set(name, next === null ? "" : String(next))} /><//>`;
+  return html`<${Field} label=${NAMES[name]} hint=${`${hint}; on the clock of ${zoneName(typedIn)}`} problem=${problems[name]}>
+    <${InstantInput} name=${name} zone=${typedIn} ms=${ms} onChange=${(next) => set(name, next === null ? "" : String(next))} /><//>`;
 }
 
 /** @param {{form: Form, isNew: boolean, preview: any}} props */
 export function Basics({ form, isNew, preview }) {
   return html`
-    ${isNew && html`<${Control} name="id" label="Id" form=${form} required maxlength="200" hint="letters, digits and . _ : @ { } - ; it stays" />`}
+    ${isNew && html`<${Control} name="id" label="Id" form=${form} required maxlength="200" pattern=${ID} title=${ID_RULE} hint=${ID_RULE} />`}
     <${Control} name="spec" form=${form} required
       hint="@every:60000, in ms; or five or six cron fields, with CRON_TZ=Europe/Berlin before them for another clock than UTC" />
     <${Preview} preview=${preview} />
@@ -62,8 +67,8 @@ function Missed({ form }) {
   </fieldset>`;
 }
 
-/** @param {{form: Form}} props */
-export function Advanced({ form }) {
+/** @param {{form: Form, zone: string}} props `zone` of its spec */
+export function Advanced({ form, zone }) {
   const { draft, set, problems } = form;
   return html`
     <${Field} label=${NAMES.overlap} hint=${OVERLAPS[draft.overlap]?.[1]} problem=${problems.overlap}>
@@ -75,8 +80,8 @@ export function Advanced({ form }) {
       <${Control} name="max_attempts" form=${form} hint="1 to 100, in all" inputmode="numeric" />
       <${Length} name="timeout_ms" form=${form} hint="longest run of one attempt" />
       <${Length} name="retention_ms" form=${form} hint="how long a completed job is kept" />
-      <${Moment} name="starts_at_ms" form=${form} hint="no tick before; on this machine's clock" />
-      <${Moment} name="ends_at_ms" form=${form} hint="no tick after; on this machine's clock" />
+      <${Moment} name="starts_at_ms" form=${form} zone=${zone} hint="no tick before" />
+      <${Moment} name="ends_at_ms" form=${form} zone=${zone} hint="no tick after" />
       <${Length} name="jitter_ms" form=${form} hint="a job may run up to so much later than its tick" />
       <${Length} name="max_lateness_ms" form=${form} hint="a tick looked at later than that makes no job; empty: never" />
       <${Length} name="deadline_ms" form=${form} hint="how long after its tick a job is worth running; empty: for ever" />

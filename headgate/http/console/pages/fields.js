@@ -1,7 +1,7 @@
 /** The fields of a schedule's definition: what each is called, and a value of it in words. */
 
 import { usePref } from "../app/prefs.js";
-import { clock, span } from "../app/time.js";
+import { clock, span, zoneName } from "../app/time.js";
 import { POLICIES } from "../app/words.js";
 
 export const NAMES = {
@@ -35,10 +35,18 @@ export const OVERLAPS = {
 
 const INSTANT = /^(starts_at|ends_at|until|since|paused_until|paused_since|next_run|last_tick|anchor)_ms$/;
 
-/** The clock that was chosen at the top, for a schedule of this zone: from an instant to text. */
-export function useClock(zone) {
+/** Whose clock was chosen at the top, for a schedule of this zone: an IANA name, "UTC", or "local". */
+export function useZone(zone) {
   const choice = usePref("clock");
-  const own = choice === "schedule" ? zone : choice === "utc" ? "UTC" : "local";
+  return choice === "schedule" ? zone || "UTC" : choice === "utc" ? "UTC" : "local";
+}
+
+/** The name of that zone, for a heading above absolute times. */
+export const useZoneName = (zone) => zoneName(useZone(zone));
+
+/** That clock: from an instant to text. */
+export function useClock(zone) {
+  const own = useZone(zone);
   return (ms) => clock(ms, own);
 }
 

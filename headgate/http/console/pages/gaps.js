@@ -8,7 +8,7 @@ import { linkTo, setParams } from "../app/route.js";
 import { counted } from "../app/words.js";
 import { Badge, Empty, Found, Pager } from "../ui/parts.js";
 import { makeUp } from "./backfill.js";
-import { useClock } from "./fields.js";
+import { useClock, useZoneName } from "./fields.js";
 
 /** @param {{id: string, zone: string, schedule: any, params: URLSearchParams}} props `schedule` is null when it is gone */
 export function Gaps({ id, zone, schedule, params }) {
@@ -28,14 +28,16 @@ export function Gaps({ id, zone, schedule, params }) {
 
 function Table({ id, zone, gaps, spec, mayMakeUp }) {
   const instant = useClock(zone);
+  const name = useZoneName(zone);
+  const [from, until] = [`From (${name})`, `Until (${name})`];
   const tick = (ms) => html`<a href=${linkTo("schedules", id, { tab: "explain", tick: ms })} title="explain this tick">${instant(ms)}</a>`;
   return html`<div class="scroll"><table class="rows">
     <caption class="hidden">${counted(gaps.length, "gap")}, oldest first</caption>
-    <thead><tr><th scope="col">From</th><th scope="col">Until</th><th scope="col">Ticks</th><th scope="col">Why</th>
+    <thead><tr><th scope="col">${from}</th><th scope="col">${until}</th><th scope="col">Ticks</th><th scope="col">Why</th>
       <th scope="col">Spec</th>${mayMakeUp && html`<th scope="col"><span class="hidden">Actions</span></th>`}</tr></thead>
     <tbody>${gaps.map((gap) => html`<tr key=${gap.from_ms} data-row tabindex="-1">
-      <td data-label="From" class="main tick">${tick(gap.from_ms)}</td>
-      <td data-label="Until" class="tick">${tick(gap.until_ms)}</td>
+      <td data-label=${from} class="main tick">${tick(gap.from_ms)}</td>
+      <td data-label=${until} class="tick">${tick(gap.until_ms)}</td>
       <td data-label="Ticks">${gap.count === null ? html`<span class="dim">not known</span>` : counted(gap.count, "tick")}</td>
       <td data-label="Why"><${Badge} sign="○" word=${gap.reason.replaceAll("_", " ")} tone="warn" /></td>
       <td data-label="Spec"><code>${gap.spec}</code>${gap.spec !== spec && spec && html` <span class="dim">an earlier one</span>`}</td>

@@ -4,17 +4,19 @@ import { segment } from "../app/api.js";
 import { html, useEffect, useState } from "../app/dom.js";
 import { linkTo } from "../app/route.js";
 import { span, zoneName } from "../app/time.js";
-import { counted, policyName, policyText } from "../app/words.js";
+import { FAILED_FOR_GOOD, counted, policyName, policyText } from "../app/words.js";
 import { Facts, Instant, Loading, ProblemNote, Sparkline } from "../ui/parts.js";
 import { getExact } from "./exact.js";
-import { NAMES, OVERLAPS } from "./fields.js";
+import { NAMES, OVERLAPS, useZoneName } from "./fields.js";
 import { LastTick } from "./schedules.js";
 
-export function Head({ schedule }) {
+/** @param {{schedule: any, jobs: any[]|null}} props `jobs` of its latest ticks, null while they are not known */
+export function Head({ schedule, jobs }) {
   return html`
     ${schedule.description && html`<p>${schedule.description}</p>`}
     <${Pause} schedule=${schedule} />
     <${Failure} schedule=${schedule} />
+    <${FailedJobs} id=${schedule.id} jobs=${jobs} />
     <p><strong>${schedule.reading || "Its spec is refused now."}</strong> <code class="dim">${schedule.spec}</code></p>
     <p><strong>${policyName(schedule)}.</strong> ${policyText(schedule)}</p>
     <${Standing} schedule=${schedule} />
@@ -27,7 +29,8 @@ function Pause({ schedule }) {
   if (!pause) return null;
   return html`<div class="note warn">
     <p><strong>Paused${pause.by ? ` by ${pause.by}` : ""}</strong>${pause.reason ? `: ${pause.reason}` : ", with no reason given."}</p>
-    <p>Since <${Instant} ms=${pause.since_ms} zone=${zone} both />${pause.until_ms === null ? ", until somebody resumes it."
+    <p>Since ${pause.since_ms === null ? "it was created" : html`<${Instant} ms=${pause.since_ms} zone=${zone} both />`}
+      ${pause.until_ms === null ? ", until somebody resumes it."
       : html`, until <${Instant} ms=${pause.until_ms} zone=${zone} both />.`}</p>
   </div>`;
 }
@@ -43,16 +46,25 @@ function Failure({ schedule }) {
   </div>`;
 }
 
+/** A tick that became a job is a success of the schedule alone: what became of the job is another matter. */
+function FailedJobs({ id, jobs }) {
+  const count = jobs?.filter((job) => FAILED_FOR_GOOD.includes(job.state)).length ?? 0;
+  if (!count) return null;
+  return html`<div class="note bad"><p><strong><span aria-hidden="true">✕</span> ${count} of its latest jobs failed for good.</strong>
+    ${" "}<a href=${linkTo("jobs", null, { schedule: id })}>See its jobs</a></p></div>`;
+}
+
 function Standing({ schedule }) {
   const { zone } = schedule;
+  const next = `Next tick (${useZoneName(zone)})`;
   return html`<div class="standing"><${Facts} facts=${[
-    ["Next tick", html`<${Instant} ms=${schedule.paused ? null : schedule.next_run_ms} zone=${zone} both />`],
+    [next, html`<${Instant} ms=${schedule.paused ? null : schedule.next_run_ms} zone=${zone} both />`],
     ["Last tick", html`<${LastTick} schedule=${schedule} />`],
     ["Last 30", html`<${Sparkline} outcomes=${schedule.outcomes} />`],
     ["Kind", html`<code>${schedule.kind}</code>`],
     ["Queue", html`<a href=${linkTo("jobs", null, { queue: schedule.queue })}>${schedule.queue}</a>`],
     ["Jobs", html`<a href=${linkTo("jobs", null, { schedule: schedule.id })}>of its latest ticks</a>`],
-    ["Clock", zoneName(zone)],
+    ["Clock of its spec", zoneName(zone)],
   ]} /></div>`;
 }
 

@@ -6,11 +6,12 @@ import { useRead } from "../app/live.js";
 import { useMayWrite } from "../app/may.js";
 import { go, linkTo } from "../app/route.js";
 import { span } from "../app/time.js";
-import { JOB_STATE_TEXTS, isFinal } from "../app/words.js";
+import { JOB_STATE_TEXT, isFinal } from "../app/words.js";
 import { ask } from "../ui/dialog.js";
 import { Empty, Facts, Found, Instant, JobState, ProblemNote } from "../ui/parts.js";
 import { Admission } from "./admission.js";
 import { getExact } from "./exact.js";
+import { useZoneName } from "./fields.js";
 import { JobActions } from "./job_actions.js";
 import { attempts } from "./jobs.js";
 import { BarContent, told } from "./quarantine_dialogs.js";
@@ -32,7 +33,7 @@ function Detail({ job }) {
   const list = { queue: job.queue, state: job.state };
   return html`<section>
     <div class="heading"><h1>${job.id}</h1><${JobActions} job=${job} big onGone=${() => go("jobs", null, list)} /></div>
-    <p><${JobState} state=${job.state} /> <span class="dim">${JOB_STATE_TEXTS[job.state]?.replace(/^They/, "Such jobs")}</span></p>
+    <p><${JobState} state=${job.state} /> <span class="dim">${JOB_STATE_TEXT[job.state]}</span></p>
     <${Origin} job=${job} />
     <${Timeline} job=${job} />
     ${!isFinal(job.state) && job.state !== "running" && html`<${Admission} job=${job} />`}
@@ -69,6 +70,7 @@ function Origin({ job }) {
 
 /** From being enqueued to its end; what lies between two of them is how long that took. */
 function Timeline({ job }) {
+  const zone = useZoneName("UTC");
   const waits = !job.started_at_ms && !job.finished_at_ms;
   const begun = job.state === "running" || isFinal(job.state) || job.attempt > 0 || job.crash_attempt > 0;
   const steps = [
@@ -78,7 +80,7 @@ function Timeline({ job }) {
       between(job.available_at_ms, job.started_at_ms, "waited")],
     ["Finished", job.finished_at_ms, between(job.started_at_ms, job.finished_at_ms, "took")],
   ];
-  return html`<h2>Timeline</h2><ol class="timeline">
+  return html`<h2>Timeline <small class="dim">(${zone})</small></h2><ol class="timeline">
     ${steps.map(([name, ms, note], place) => html`<li key=${place} class=${reached(job, place, ms) ? "reached" : ""}><strong>${name}</strong>
       ${ms === null ? html`<span class="dim">not yet</span>` : html`<${Instant} ms=${ms} both />`}
       ${ms !== null && note && html`<small class="dim">${note}</small>`}</li>`)}

@@ -20,7 +20,7 @@ const mayRetry = (job) => !["running", "available", "quarantined"].includes(job.
 export function JobActions({ job, big = false, onGone = () => {} }) {
   if (!useMayWrite()) return null;
   const css = big ? "" : "plain";
-  const retry = job.state === "scheduled" ? "Run now" : "Retry";
+  const retry = job.state === "scheduled" ? "Run now" : big && job.state === "undecodable" ? "Retry (once the actor fits)" : "Retry";
   const cancel = async () => {
     const ended = await ask(Cancel, { job });
     if (!ended) return;

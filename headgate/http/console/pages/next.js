@@ -17,13 +17,14 @@ const NUMBERS = ["10", "30", "100"];
 export function Next({ id, params }) {
   const n = NUMBERS.includes(params.get("n")) ? params.get("n") : NUMBERS[0];
   const read = useRead(`/periodic/${segment(id)}/upcoming`, { n }, { heeds: (hint) => hint.kind === "schedule" && hint.id === id });
-  return html`<${Found} read=${read}>${(next) => html`
+  return html`
+    <div class="filters"><select aria-label="how many" value=${n} onChange=${(event) => setParams({ n: event.target.value })}>
+      ${NUMBERS.map((each) => html`<option value=${each}>the next ${each}</option>`)}</select></div>
+    <${Found} read=${read}>${(next) => html`
     ${next.reason === "paused" && next.ticks.length > 0 && html`<div class="note warn"><p>It is paused
       until <${Instant} ms=${next.paused_until_ms} zone=${next.zone} both />: these are the ticks after that.</p></div>`}
     <${Warnings} warnings=${next.warnings} />
     ${next.ticks.length ? html`<${Ticks} ticks=${next.ticks} zone=${next.zone} />` : html`<${None} reason=${next.reason} />`}
-    <div class="filters"><select aria-label="how many" value=${n} onChange=${(event) => setParams({ n: event.target.value })}>
-      ${NUMBERS.map((each) => html`<option value=${each}>the next ${each}</option>`)}</select></div>
   `}<//>`;
 }
 
@@ -59,7 +60,7 @@ export function Ticks({ ticks, zone }) {
 }
 
 function Mark({ mark }) {
-  if (mark === null) return html`<span class="dim">none</span>`;
+  if (mark === null) return html`<span class="dim">—</span>`;
   return html`<span class="warn"><span aria-hidden="true">⚠</span> ${MARKS[mark] ?? mark}</span>`;
 }
 

@@ -1,5 +1,6 @@
 /** Every page: its component, and its name for the title. */
 
+import { NotFound } from "./notfound.js";
 import { Jobs } from "./jobs.js";
 import { Quarantine } from "./quarantine.js";
 import { Queues } from "./queues.js";
@@ -18,3 +19,6 @@ export const PAGES = {
   quarantine: [Quarantine, "Quarantine"],
   system: [System, "System"],
 };
+
+/** The page of that name: its component, and its name for the title. */
+export const pageOf = (name) => (Object.hasOwn(PAGES, name) ? PAGES[name] : [NotFound, "No such page"]);

@@ -1,10 +1,12 @@
 /** What a spec means while it is typed: its sentence, its warnings and its next ticks, as the server says them. */
 
-import { call } from "../app/api.js";
+import { call, storeNow } from "../app/api.js";
 import { html, useEffect, useState } from "../app/dom.js";
 import { Ticks, Warnings } from "./next.js";
 
 const PAUSE_MS = 300;
+/** The list is read anew once its first tick has passed: no more often than this, and at times anyway, as no timer holds a year. */
+const [SOONEST_MS, LATEST_MS] = [1_000, 3_600_000];
 
 /**
  * @param {any} definition the body of a PUT, as far as it can be read
@@ -14,16 +16,21 @@ export function usePreview({ spec, starts_at_ms = null, ends_at_ms = null, jitte
   const [found, setFound] = useState({ preview: null, problem: null });
   useEffect(() => {
     const ended = new AbortController();
+    let timer = null;
     const look = async () => {
       try {
         const body = { spec, starts_at_ms, ends_at_ms, jitter_ms };
-        setFound({ preview: await call("POST", "/specs/preview", { body, signal: ended.signal }), problem: null });
+        const preview = await call("POST", "/specs/preview", { body, signal: ended.signal });
+        if (ended.signal.aborted) return;
+        setFound({ preview, problem: null });
+        const [first] = preview.ticks;
+        if (first) timer = setTimeout(look, Math.min(LATEST_MS, Math.max(SOONEST_MS, first.tick_ms - storeNow())));
       } catch (problem) {
         if (!ended.signal.aborted) setFound({ preview: null, problem });
       }
     };
-    if (!spec.trim()) setFound({ preview: null, problem: null });
-    const timer = spec.trim() ? setTimeout(look, PAUSE_MS) : null;
+    if (spec.trim()) timer = setTimeout(look, PAUSE_MS);
+    else setFound({ preview: null, problem: null });
     return () => {
       clearTimeout(timer);
       ended.abort();

@@ -31,6 +31,7 @@ const TABS = {
 export function Schedule({ route }) {
   const { id, params } = route;
   const read = useRead(`/periodic/${segment(id)}`, {}, { heeds: (hint) => hint.kind === "schedule" && hint.id === id });
+  const jobs = useRead("/jobs", { periodic_schedule_id: id, limit: 100 }, { heeds: (hint) => ofSchedule(hint, id) }).data?.jobs ?? null;
   const { data, problem, reload } = read;
   const gone = problem?.code === "schedule_not_found";
   if (!data && !problem) return html`<section><div class="heading"><h1>${id}</h1></div><${Loading} /></section>`;
@@ -38,10 +39,13 @@ export function Schedule({ route }) {
   return html`<section>
     <${Heading} id=${id} schedule=${schedule} />
     ${gone ? html`<${Gone} id=${id} />` : html`<${ProblemNote} problem=${problem} retry=${reload} />`}
-    ${schedule && html`<${Head} schedule=${schedule} />`}
-    ${(schedule || gone) && html`<${Tabs} id=${id} schedule=${schedule} params=${params} />`}
+    ${schedule && html`<${Head} schedule=${schedule} jobs=${jobs} />`}
+    ${(schedule || gone) && html`<${Tabs} id=${id} schedule=${schedule} params=${params} jobs=${jobs} />`}
   </section>`;
 }
+
+/** Whether a hint may concern the jobs of its ticks: a tick made one, or one of them got on. */
+const ofSchedule = (hint, id) => (hint.kind === "schedule" && hint.id === id) || (hint.kind === "job" && hint.id.startsWith(`sched-${id}-`));
 
 function Heading({ id, schedule }) {
   const mayWrite = useMayWrite();
@@ -72,7 +76,7 @@ function Gone({ id }) {
   </div>`;
 }
 
-function Tabs({ id, schedule, params }) {
+function Tabs({ id, schedule, params, jobs }) {
   const names = Object.keys(TABS).filter((name) => schedule || name !== "next");
   const chosen = names.includes(params.get("tab")) ? params.get("tab") : names[0];
   const [, View] = TABS[chosen];
@@ -80,5 +84,5 @@ function Tabs({ id, schedule, params }) {
       ${names.map((name) => html`<a key=${name} href=${linkTo("schedules", id, { tab: name })}
         aria-current=${name === chosen ? "page" : null}>${TABS[name][0]}</a>`)}
     </nav>
-    <${View} key=${chosen} id=${id} zone=${schedule?.zone ?? "UTC"} schedule=${schedule} params=${params} />`;
+    <${View} key=${chosen} id=${id} zone=${schedule?.zone ?? "UTC"} schedule=${schedule} params=${params} jobs=${jobs} />`;
 }

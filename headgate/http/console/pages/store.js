@@ -7,7 +7,8 @@ import { Badge, Facts } from "../ui/parts.js";
 const root = document.documentElement.dataset.root ?? "";
 const UNITS = ["bytes", "KiB", "MiB", "GiB"];
 
-export function Store({ meta }) {
+/** @param {{meta: any, known: boolean}} props `known`: whether that is how it is now */
+export function Store({ meta, known }) {
   const { limits, store } = meta;
   return html`<div class="cards wide">
     <div class="card"><h3>Store</h3>
@@ -16,11 +17,11 @@ export function Store({ meta }) {
       ${store.warnings.length
         ? html`<div class="note warn"><p><${Badge} sign="▲" word="Its set-up weakens what Headgate promises" tone="warn" /></p>
             <ul>${store.warnings.map((each) => html`<li key=${each}>${each}</li>`)}</ul></div>`
-        : html`<p><${Badge} sign="✓" word="Its set-up keeps every promise" tone="good" /></p>`}
+        : known && html`<p class="good"><span aria-hidden="true">✓</span> Nothing about its set-up weakens what Headgate promises</p>`}
     </div>
     <div class="card"><h3>Server</h3>
       <${Facts} facts=${[["Headgate", meta.version], ["Environment", meta.environment || html`<span class="dim">without a name</span>`],
-        ["Writes over HTTP", meta.read_only ? "refused: it is read-only" : "taken"]]} />
+        ["Writes over HTTP", meta.read_only ? "refused" : "allowed"]]} />
       <p><a href=${`${root}/docs/api`}>The API</a>, for people · <a href=${`${root}/api/v1/openapi.json`}>OpenAPI</a>, for programs ·
         ${" "}<a href=${`${root}/metrics`}>Metrics</a>, for Prometheus</p>
     </div>

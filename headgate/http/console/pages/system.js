@@ -12,7 +12,7 @@ import { Workers } from "./workers.js";
 
 const LOOK_MS = 2_000;
 const STATUSES = {
-  ok: ["●", "well", "good"],
+  ok: ["●", "healthy", "good"],
   degraded: ["▲", "works, with trouble", "warn"],
   down: ["✕", "down", "bad"],
 };
@@ -34,7 +34,7 @@ export function System({ route }) {
     </div>`}<//>
     <${Workers} cursor=${route.params.get("cursor") ?? ""} />
     <h2>Store and server</h2>
-    <${Found} read=${meta}>${(found) => html`<${Store} meta=${found} />`}<//>
+    <${Found} read=${meta}>${(found) => html`<${Store} meta=${found} known=${!meta.problem} />`}<//>
   </section>`;
 }
 
@@ -68,7 +68,7 @@ function Duty({ duty, left, ttl }) {
       : html`<${Badge} ...${left ? HELD : LAPSED} /> by <code>${duty.holder}</code>`}</div>
     ${seconds && html`<div class="number">
       <${Bar} value=${left} max=${Math.max(ttl ?? 0, duty.lease_left_ms)} tone=${left ? "good" : "warn"} /> ${seconds}</div>`}
-    <div class="dim">epoch ${duty.epoch}: leases granted so far</div>
+    <div class="dim">epoch ${duty.epoch} (it rises with each new holder)</div>
   </div>`;
 }
 
@@ -76,7 +76,7 @@ function Scheduling({ seen }) {
   const oldest = seen.oldest_overdue;
   return html`<div class="card"><h2>Scheduling</h2>
     <${Facts} facts=${[
-      ["Looked for what is due", seen.swept_at_ms === null ? "not yet" : html`<${Instant} ms=${seen.swept_at_ms} />`],
+      ["Last sweep", seen.swept_at_ms === null ? "not yet" : html`<${Instant} ms=${seen.swept_at_ms} />`],
       ["Due next", seen.due_next_ms === null ? "nothing waits" : html`<${Instant} ms=${seen.due_next_ms} />`],
       ["Behind by", seen.overdue_by_ms > 0 ? span(seen.overdue_by_ms) : "nothing"],
       ["Overdue", html`<${Those} count=${seen.overdue} filter=${{ order: "next_run" }} sign="▲" tone="warn" />`],
@@ -85,7 +85,7 @@ function Scheduling({ seen }) {
       ["Failing", html`<${Those} count=${seen.failing} filter=${{ failing: "true" }} sign="✕" tone="bad" />`],
       ["Paused", html`<${Those} count=${seen.paused} filter=${{ paused: "true" }} sign="❚❚" tone="warn" />`],
       ["Schedules", html`<a href=${linkTo("schedules")}>${seen.schedules.toLocaleString("en")}</a>`],
-      ["Processes that live", seen.processes.toLocaleString("en")],
+      ["Live processes", seen.processes.toLocaleString("en")],
     ]} />
     <p class="dim">A scheduler looks when something is due, so that nothing to do is no trouble.</p>
   </div>`;

@@ -63,7 +63,7 @@ function Ticks({ data, now, words }) {
       among them, unless its pause ends by itself; jobs may run somewhat later where a schedule has a jitter.</p>
     <${Herds} minutes=${minutes} />
     ${cut && html`<div class="note warn" role="note"><p><strong>Complete up to <${Instant} ms=${data.complete_until_ms} both /> only.</strong></p>
-      <p class="dim">There is more than one answer holds. What fires later within these ${words} is not listed;
+      <p class="dim">One answer holds 1,000 ticks, and there are more. What fires later within ${words} is not listed;
         each schedule's own page tells of it.</p></div>`}
     ${minutes.length ? html`<${Table} minutes=${shown} most=${most} />` : html`<${Nothing} words=${words} cut=${cut} looked=${data.schedules} />`}
     ${shown.length < minutes.length && html`<div class="pager">

@@ -16,8 +16,8 @@ export function Workers({ cursor }) {
   const read = useRead("/workers", { limit: SIZE, cursor }, { heeds: () => false, every: LOOK_MS });
   return html`<h2>Workers</h2>
     <${Found} read=${read}>${(page) => html`
-      ${page.workers.length ? html`<${Table} workers=${page.workers} />` : html`<div class="empty"><p><strong>Nobody works.</strong>
-        Jobs wait until a process runs your application: <code>headgate worker --app myproject.jobs:app</code>, or
+      ${page.workers.length ? html`<${Table} workers=${page.workers} />` : !read.problem && html`<div class="empty"><p><strong>Nobody works.</strong>
+        ${" "}Jobs wait until a process runs your application: <code>headgate worker --app myproject.jobs:app</code>, or
         ${" "}<code>headgate serve</code> with the same.</p></div>`}
       <${Pager} next=${page.next_cursor} first=${cursor} onFirst=${() => setParams({ cursor: "" })}
         onNext=${() => setParams({ cursor: page.next_cursor })} />
