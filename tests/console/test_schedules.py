@@ -81,7 +81,7 @@ async def test_a_pause_says_why_and_a_resume_asks_what_of_its_ticks_is_to_run(st
     await dialog.get_by_role("button", name="Resume", exact=True).click()
     await expect(page.get_by_text("digest is resumed.")).to_be_visible()
     await expect(page.get_by_text("the mail server moves")).to_have_count(0)
-    await page.get_by_role("link", name="Gaps").click()
+    await page.get_by_role("link", name="Gaps", exact=True).click()
     await expect(page.locator("tbody tr").first).to_contain_text("paused")
     await page.get_by_role("link", name="Changes").click()
     await expect(page.locator("tbody tr", has_text="paused").first).to_contain_text("the mail server moves")

@@ -12,7 +12,7 @@ import { Loading, ProblemNote } from "../ui/parts.js";
 import { Strip } from "../ui/strip.js";
 import { ToastHost } from "../ui/toast.js";
 import { Login } from "../pages/login.js";
-import { PAGES } from "../pages/pages.js";
+import { pageOf } from "../pages/pages.js";
 
 function Console() {
   const [who, setWho] = useState({ state: "asking", session: null, meta: null, problem: null });
@@ -31,9 +31,9 @@ function Console() {
     }
   };
   useEffect(() => void enter(), []);
-  const Page = (PAGES[route.page] ?? PAGES.schedules)[0];
+  const [Page, name] = pageOf(route.page);
   useEffect(() => {
-    document.title = `${route.id ?? (PAGES[route.page] ?? PAGES.schedules)[1]} · Headgate`;
+    document.title = `${route.id ?? name} · Headgate`;
   }, [route.page, route.id]);
 
   if (who.state === "asking") return html`<main><${Loading} /></main>`;

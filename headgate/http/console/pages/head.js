@@ -50,7 +50,7 @@ function Failure({ schedule }) {
 function FailedJobs({ id, jobs }) {
   const count = jobs?.filter((job) => FAILED_FOR_GOOD.includes(job.state)).length ?? 0;
   if (!count) return null;
-  return html`<div class="note bad"><p><strong><span aria-hidden="true">✕</span> ${count} of its latest jobs failed for good.</strong>
+  return html`<div class="note bad"><p><strong><span class="bad" aria-hidden="true">✕</span> ${count} of its latest jobs failed for good.</strong>
     ${" "}<a href=${linkTo("jobs", null, { schedule: id })}>See its jobs</a></p></div>`;
 }
 

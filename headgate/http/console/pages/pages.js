@@ -11,7 +11,7 @@ import { Upcoming } from "./upcoming.js";
 import { html } from "../app/dom.js";
 import { Job } from "./job.js";
 
-export const PAGES = {
+const PAGES = {
   schedules: [({ route, ...rest }) => (route.id === null ? html`<${Schedules} route=${route} ...${rest} />` : html`<${Schedule} route=${route} ...${rest} />`), "Schedules"],
   upcoming: [Upcoming, "Upcoming"],
   jobs: [({ route, ...rest }) => (route.id === null ? html`<${Jobs} route=${route} ...${rest} />` : html`<${Job} route=${route} ...${rest} />`), "Jobs"],
