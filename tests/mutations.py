@@ -13,7 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import get_ident
 
 from tests.support.access_protections import ACCESS
 from tests.support.answer_protections import ANSWER
@@ -27,6 +30,7 @@ from tests.support.stream_protections import STREAM
 
 MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL, *ACCESS, *METRICS, *ANSWER, *STREAM, *LOAD, *CONTRACTS)
 ROOT = Path(__file__).parents[1]
+AT_ONCE = 2
 
 
 def main() -> None:
@@ -36,20 +40,19 @@ def main() -> None:
         sys.exit(
             f"no mutation has {unknown[0]!r} in its name; they are:\n" + "\n".join(each.name for each in MUTATIONS)
         )
-    survivors: list[str] = []
-    sound: set[str] = set()
-    with tempfile.TemporaryDirectory(prefix="headgate-mutants-") as folder:
-        for mutation in MUTATIONS:
-            if wanted and not any(word in mutation.name for word in wanted):
-                continue
-            if mutation.tests not in sound:  # what fails without a mutation too catches nothing
-                as_it_is = mutation._replace(new=mutation.old)
-                # Twice in a row: some tests measure time, and a busy machine can spoil a measurement.
-                broken = first_failure(as_it_is, Path(folder)) and first_failure(as_it_is, Path(folder))
-                if broken:
-                    sys.exit(f"{mutation.tests} fail as they are: {broken}")
-                sound.add(mutation.tests)
-            caught_by = first_failure(mutation, Path(folder))
+    chosen = [each for each in MUTATIONS if not wanted or any(word in each.name for word in wanted)]
+    with tempfile.TemporaryDirectory(prefix="headgate-mutants-") as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+        by_tests = {mutation.tests: mutation._replace(new=mutation.old) for mutation in chosen}
+        # What fails without a mutation too catches nothing. Twice in a row: a busy machine can spoil a measurement.
+        for as_it_is, broken in zip(
+            by_tests.values(), pool.map(partial(failure_twice, folder=Path(folder)), by_tests.values()), strict=True
+        ):
+            if broken:
+                sys.exit(f"{as_it_is.tests} fail as they are: {broken}")
+        survivors = []
+        for mutation, caught_by in zip(
+            chosen, pool.map(partial(first_failure, folder=Path(folder)), chosen), strict=True
+        ):
             print(f"{'caught' if caught_by else 'SURVIVED':<9} {mutation.name}\n{'':9} {caught_by}", flush=True)
             if not caught_by:
                 survivors.append(mutation.name)
@@ -57,9 +60,13 @@ def main() -> None:
         sys.exit(f"{len(survivors)} survived: {'; '.join(survivors)}")
 
 
+def failure_twice(mutation: Mutation, folder: Path) -> str:
+    return first_failure(mutation, folder) and first_failure(mutation, folder)
+
+
 def first_failure(mutation: Mutation, folder: Path) -> str:
     """The test that fails without the protection; '' when none does."""
-    copy = folder / "copy"
+    copy = folder / f"copy-{get_ident()}"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
     for name in ("headgate", "lua", "tests", "docs"):

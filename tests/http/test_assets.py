@@ -74,8 +74,9 @@ async def test_the_page_has_no_inline_script_and_no_inline_style(api: Client) ->
     assert " style=" not in page
 
 
-async def test_every_asset_may_be_kept_for_ever_and_has_its_type(api: Client) -> None:
+async def test_every_asset_may_be_kept_for_ever_and_has_its_type(api: Client, fresh: Fresh) -> None:
     """Each module, style and picture of the folder, byte for byte; none that the page names is missing."""
+    fresh(CONSOLE)
     found = addresses(await page_of(api))
     served: dict[str, bytes] = {}
     for address in set(found):

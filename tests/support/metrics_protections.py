@@ -92,6 +92,6 @@ METRICS = (
         "headgate/cli/node.py",
         "force=as_json",
         "force=False",
-        "tests/metrics/test_json_lines.py::test_a_worker_logs_json_whoever_logs",
+        "tests/metrics/test_json_lines.py",
     ),
 )
