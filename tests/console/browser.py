@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[browser]'")
+pytest.importorskip("playwright", reason="playwright is not installed: pip install -e '.[console]'")
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 

@@ -17,6 +17,7 @@ from headgate.log import JsonLines, log_event
 from headgate.models import JobState
 from tests.jobs.acts import enqueue
 from tests.support.commands import Command, short_folder
+from tests.support.servers import PrivateServer
 from tests.support.worlds import World
 
 SECRET = "words-of-a-payload"
@@ -67,13 +68,13 @@ def of_event(lines: list[dict[str, Any]], event: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["event"] == event]
 
 
-def test_a_scheduler_logs_json(world: World, start: Callable[..., Command]) -> None:
+def test_a_scheduler_logs_json(world: World, server: PrivateServer, start: Callable[..., Command]) -> None:
     command = start("scheduler", *on(world))
     command.line(r'"duty\.acquired".*"scheduler"')
     assert command.end() == 0
     lines = parsed(command)
     [ready] = of_event(lines, "store.ready")
-    assert (ready["level"], ready["kind"]) == ("INFO", "valkey")
+    assert (ready["level"], ready["kind"]) == ("INFO", server.kind)
     acquired = {line["duty"]: line["epoch"] for line in of_event(lines, "duty.acquired")}
     assert acquired == {"scheduler": 1, "reclaimer": 1}, "a number stays one"
 
