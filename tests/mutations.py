@@ -20,6 +20,7 @@ from threading import get_ident
 
 from tests.support.access_protections import ACCESS
 from tests.support.answer_protections import ANSWER
+from tests.support.console_protections import CONSOLE
 from tests.support.contract_protections import CONTRACTS
 from tests.support.control_protections import CONTROL
 from tests.support.job_protections import JOBS
@@ -28,7 +29,7 @@ from tests.support.metrics_protections import METRICS
 from tests.support.protections import SCHEDULING, Mutation
 from tests.support.stream_protections import STREAM
 
-MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL, *ACCESS, *METRICS, *ANSWER, *STREAM, *LOAD, *CONTRACTS)
+MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL, *ACCESS, *METRICS, *ANSWER, *STREAM, *LOAD, *CONTRACTS, *CONSOLE)
 ROOT = Path(__file__).parents[1]
 AT_ONCE = 2
 
