@@ -87,10 +87,12 @@ async def nothing_to_press(page: Page) -> None:
     assert await page.locator("main input[type=checkbox]").count() == 0
 
 
-async def test_it_works_behind_a_proxy_that_cuts_off_a_prefix(browser: Browser, tmp_path: Path) -> None:
+async def test_it_works_behind_a_proxy_that_cuts_off_a_prefix(
+    browser: Browser, server: PrivateServer, tmp_path: Path
+) -> None:
     """As `headgate serve --root-path` is run; nothing is asked for outside of the prefix."""
-    arguments = ("serve", "--port", "0", "--data-dir", str(tmp_path / "d"), "--root-path", "/ops/headgate")
-    with Command(*arguments, cwd=tmp_path) as serving:
+    store = ("--redis", server.url, "--namespace", "prefixed")
+    with Command("serve", "--port", "0", *store, "--root-path", "/ops/headgate", cwd=tmp_path) as serving:
         async with cutting_off("/ops/headgate", serving.address) as address:
             await look_around(browser, address, "/ops/headgate/")
 
