@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,8 @@ from tests.support.stream_protections import STREAM
 MUTATIONS = (*SCHEDULING, *JOBS, *CONTROL, *ACCESS, *METRICS, *ANSWER, *STREAM, *LOAD, *CONTRACTS, *CONSOLE)
 ROOT = Path(__file__).parents[1]
 AT_ONCE = 2
+PATIENCE_S = 240
+"""Longer than any of the chosen tests take together."""
 
 
 def main() -> None:
@@ -79,20 +82,27 @@ def first_failure(mutation: Mutation, folder: Path) -> str:
     if source.count(mutation.old) != 1:
         sys.exit(f"{mutation.name}: {mutation.file} does not have, just once: {mutation.old}")
     target.write_text(source.replace(mutation.old, mutation.new))
-    run = subprocess.run(
+    child = subprocess.Popen(
         [
             *(sys.executable, "-m", "pytest", *mutation.tests.split(), "-q", "-x", "-n", "0", "-k", "not redis"),
             *("-p", "no:cacheprovider", "--timeout", "60"),
         ],
         cwd=copy,
         env=os.environ | {"PYTHONPATH": str(copy)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        check=False,
+        start_new_session=True,
     )
-    if run.returncode not in (0, 1):
-        sys.exit(f"{mutation.name}: the tests did not run\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+    try:
+        output, _ = child.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:  # something that nobody ends any more: that is noticed
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        return f"{mutation.tests} do not end"
+    if child.returncode not in (0, 1):
+        sys.exit(f"{mutation.name}: the tests did not run\n{output[-4000:]}")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
     return failed[1] if failed else ""
 
 
