@@ -40,7 +40,8 @@ from headgate.names import shown
 from headgate.settings import MAX_BODY_BYTES
 from headgate.store import Store
 
-_SECURITY_HEADERS: Final = {hdrs.CACHE_CONTROL: "no-store", "X-Content-Type-Options": "nosniff"}
+SERVER_NAME: Final = "headgate"
+SECURITY_HEADERS: Final = {hdrs.CACHE_CONTROL: "no-store", "X-Content-Type-Options": "nosniff"}
 _CONTINUE: Final = "100-continue"
 _MAX_STRANGERS_BYTES: Final = 4_096
 """Of a body that anybody may send: a token has at most 1,024 characters."""
@@ -158,7 +159,7 @@ async def _routed(request: web.Request, handler: Handler) -> web.StreamResponse:
 async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Have store time asked for beside what the handler asks. Only the first answers of all wait for it."""
     route, times = request.get(ROUTE), request.app[_STORE_TIME]
-    asking = times.refresh() if isinstance(route, Route) and route.store else None
+    asking = times.refresh() if route and route.store else None
     try:
         return await handler(request)
     finally:
@@ -170,7 +171,7 @@ async def _timed(request: web.Request, handler: Handler) -> web.StreamResponse:
 async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Who may, and then in turns. The body is read before: a slow sender has no turn to hold."""
     route = request.get(ROUTE)
-    if not isinstance(route, Route):
+    if route is None:
         return await handler(request)
     request[CALLER] = admit(request, route)
     turns = request.app[_TURNS]
@@ -198,10 +199,10 @@ async def _in_turn(request: web.Request, route: Route, handler: Handler) -> web.
 
 def _headers_by(store_time: StoreTime) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
     async def add(request: web.Request, response: web.StreamResponse) -> None:
-        for name, value in _SECURITY_HEADERS.items():
+        for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)
         response.headers[REQUEST_ID_HEADER] = request_id(request)
-        response.headers[hdrs.SERVER] = "headgate"  # and not which library of which version
+        response.headers[hdrs.SERVER] = SERVER_NAME  # and not which library of which version
         if (now_ms := store_time.now_ms) is not None:
             response.headers[HEADER] = str(now_ms)
 

@@ -13,6 +13,7 @@ from aiohttp import web
 from headgate.errors import Code, HeadgateError, InvalidRequest, StoreUnavailable, TooLarge
 from headgate.hooks import run_now
 from headgate.http.body import answer, read_body, replayed
+from headgate.http.conditions import brief
 from headgate.http.context import hooks_of, store_of
 from headgate.http.problems import RETRY_AFTER, Problem, problem_of, request_id
 from headgate.http.query import Query, idempotency_key, who
@@ -126,11 +127,11 @@ def _act(request: web.Request, body: BulkBody) -> _Act:
 
     async def pause(name: str) -> BulkResult:
         schedule = await store.control.pause(name, reason=body.reason or "", by=by, until_ms=body.until_ms)
-        return BulkResult(id=name, status=200, schedule=_brief(schedule))
+        return BulkResult(id=name, status=200, schedule=brief(schedule))
 
     async def resume(name: str) -> BulkResult:
         schedule = await store.control.resume(name, missed=body.missed or MissedTicks.NONE, by=by)
-        return BulkResult(id=name, status=200, schedule=_brief(schedule))
+        return BulkResult(id=name, status=200, schedule=brief(schedule))
 
     async def delete(name: str) -> BulkResult:
         await store.schedules.delete(name, by=by)
@@ -150,10 +151,6 @@ def _act(request: web.Request, body: BulkBody) -> _Act:
 def _key_of(key: str, schedule_id: str) -> str:
     """The key of one schedule's run: as long as any, and never that of a run that somebody asked for alone."""
     return f"bulk-{hashlib.sha256(f'{key} {schedule_id}'.encode()).hexdigest()}"
-
-
-def _brief(schedule: Schedule) -> Schedule:
-    return msgspec.structs.replace(schedule, payload=msgspec.UNSET, headers=msgspec.UNSET)
 
 
 _KEY: Final = msgspec.structs.replace(KEY, description=f"{KEY.description}; for a run only", required=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
 from aiohttp import hdrs, web
 
 from headgate.errors import InvalidRequest, RevisionMismatch, ScheduleNotFound
@@ -26,6 +27,11 @@ _REVISION: Final = re.compile(r'[1-9][0-9]{0,14}|"[1-9][0-9]{0,14}"')
 def etag(revision: int) -> dict[str, str]:
     """The header of an answer that carries a schedule."""
     return {hdrs.ETAG: f'"{revision}"'}
+
+
+def brief(schedule: Schedule) -> Schedule:
+    """A schedule without payload and headers, where nobody asked for them."""
+    return msgspec.structs.replace(schedule, payload=msgspec.UNSET, headers=msgspec.UNSET)
 
 
 def answer_schedule(schedule: Schedule, *, status: int = 200) -> web.Response:

@@ -9,6 +9,7 @@ from aiohttp import hdrs, web
 from headgate.errors import InvalidRequest
 from headgate.http.access import Caller, Role
 from headgate.http.context import CONTEXT
+from headgate.http.query import header
 from headgate.http.route import IF_MATCH, IF_NONE_MATCH, Route
 
 _SAFE: Final = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
@@ -40,8 +41,7 @@ def admit(request: web.Request, route: Route) -> Caller:
 
 def _check_headers(request: web.Request, route: Route) -> None:
     for name in _ONCE:
-        if len(request.headers.getall(name, ())) > 1:
-            raise InvalidRequest(f"{name} is given twice", field=name)
+        header(request, name)
     if route.writes and IF_MATCH not in route.headers:
         for name in (IF_MATCH.name, IF_NONE_MATCH.name):
             if name in request.headers:  # whoever insists on a revision must not be passed over

@@ -7,10 +7,11 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from headgate.errors import Code
+from headgate.http.app import SECURITY_HEADERS, SERVER_NAME
 from headgate.http.problems import STATUS, refuse
 from headgate.metrics import observe_request
 
-_HEADERS: Final = {hdrs.SERVER: "headgate", hdrs.CACHE_CONTROL: "no-store", "X-Content-Type-Options": "nosniff"}
+_HEADERS: Final = {**SECURITY_HEADERS, hdrs.SERVER: SERVER_NAME}
 
 
 class Requests(web.RequestHandler):

@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler
 from headgate.exposition import CONTENT_TYPE, exposition
 from headgate.http.context import store_of
 from headgate.http.query import Query
-from headgate.http.route import ROUTE, Route, reading
+from headgate.http.route import ROUTE, reading
 from headgate.metrics import observe_request
 
 
@@ -24,8 +24,7 @@ async def measured(request: web.Request, handler: Handler) -> web.StreamResponse
         status = response.status
     finally:
         route = request.get(ROUTE)
-        path = route.path if isinstance(route, Route) else ""
-        observe_request(request.method, path, status, time.monotonic() - began)
+        observe_request(request.method, route.path if route else "", status, time.monotonic() - began)
     return response
 
 

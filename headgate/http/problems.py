@@ -18,7 +18,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from headgate.errors import Code, HeadgateError, RevisionMismatch
-from headgate.http.conditions import etag
+from headgate.http.conditions import brief, etag
 from headgate.log import log_event
 from headgate.models import Schedule
 
@@ -174,7 +174,7 @@ def _current(error: HeadgateError) -> Schedule | msgspec.UnsetType | None:
     found = error.current
     if not isinstance(found, Schedule):
         return None
-    return msgspec.structs.replace(found, payload=msgspec.UNSET, headers=msgspec.UNSET)
+    return brief(found)
 
 
 def _log(request: web.Request, **fields: str) -> None:

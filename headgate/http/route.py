@@ -17,9 +17,6 @@ from headgate.errors import Code
 from headgate.http.access import Role
 from headgate.settings import MAX_PAGE
 
-ROUTE: Final = web.RequestKey("route", object)
-"""Of a request: the `Route` that serves it."""
-
 IDEMPOTENCY_KEY: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotency-Replayed"
 JSON: Final = "application/json"
@@ -87,6 +84,10 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     urgent: bool = False
 
 
+ROUTE: Final = web.RequestKey("route", Route)
+"""Of a request: what serves it; absent where nothing of the table does."""
+
+
 def reading(path: str, handler: Handler, model: Any, **more: Any) -> Route:
     """A GET that answers 200 with `model`."""
     return Route(method=hdrs.METH_GET, path=path, handler=handler, answers={200: model}, **more)
@@ -100,9 +101,7 @@ def writing(method: str, path: str, handler: Handler, answers: Mapping[int, Any]
 
 def route_of(request: web.Request) -> Route:
     """The route that serves a request."""
-    route = request[ROUTE]
-    assert isinstance(route, Route)
-    return route
+    return request[ROUTE]
 
 
 def limit_of(default: int, most: int = MAX_PAGE) -> Parameter:

@@ -6,7 +6,6 @@ import math
 from typing import Final
 
 from headgate.errors import (
-    InvalidCursor,
     InvalidRequest,
     JobNotFound,
     JobStateConflict,
@@ -19,7 +18,7 @@ from headgate.names import check_job_id, check_queue, shown
 from headgate.settings import MAX_PAGE
 from headgate.store.admissions import admission_from
 from headgate.store.events import Events
-from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.paging import check_limit, foreign_cursor, read_cursor, write_cursor
 from headgate.store.records import JOB_FIELDS, job_from, jobs_from
 from headgate.store.schedule_jobs import ScheduleJobs
 from headgate.store.scripts import Scripts
@@ -132,7 +131,7 @@ def _place(position: str) -> tuple[str, str]:
             return score, check_job_id(job_id)
     except (ValueError, InvalidRequest):
         pass
-    raise InvalidCursor("cursor is not one that this list gave out")
+    raise foreign_cursor()
 
 
 def _missing(job_id: str) -> JobNotFound:

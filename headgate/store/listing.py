@@ -9,19 +9,18 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from headgate.errors import InvalidCursor, InvalidRequest, StoreError
+from headgate.errors import InvalidRequest, StoreError
 from headgate.jsontext import canonical
 from headgate.log import log_event
 from headgate.models import Schedule, check_labels
 from headgate.names import check_id_prefix, check_schedule_id
 from headgate.settings import MAX_EXAMINED, MAX_PAGE
-from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.paging import check_limit, foreign_cursor, is_whole, read_cursor, write_cursor
 from headgate.store.records import SCHEDULE_FIELDS, schedule_from
 from headgate.store.scripts import Scripts
 
 _BY_ID: Final = "schedules"
 _BY_NEXT_RUN: Final = "schedules-next"
-_MAX_DIGITS: Final = 15
 
 
 class Order(StrEnum):
@@ -110,26 +109,22 @@ def _position(scope: str, cursor: str) -> str:
     try:
         return check_schedule_id(read_cursor(scope, cursor))
     except InvalidRequest:
-        raise _no_cursor() from None
+        raise foreign_cursor() from None
 
 
 def _place(cursor: str) -> tuple[str, str]:
     """Instant and id to go on behind; without an instant, behind that id of those without a next run ('-' = any)."""
     instant, space, schedule_id = read_cursor(_BY_NEXT_RUN, cursor).partition(" ")
     # A schedule without a next run may stand at the end of the index, at infinity.
-    number = instant == "inf" or (instant.isdecimal() and len(instant) <= _MAX_DIGITS)
+    number = instant == "inf" or is_whole(instant)
     if not space or not (number or instant == "-"):
-        raise _no_cursor()
+        raise foreign_cursor()
     if schedule_id != "-" or number:
         try:
             check_schedule_id(schedule_id)
         except InvalidRequest:
-            raise _no_cursor() from None
+            raise foreign_cursor() from None
     return (instant if number else ""), schedule_id
-
-
-def _no_cursor() -> InvalidCursor:
-    return InvalidCursor("cursor is not one that this list gave out")
 
 
 def _label_text(label: str) -> str:

@@ -17,6 +17,11 @@ def check_limit(limit: int, most: int) -> int:
     return limit
 
 
+def foreign_cursor() -> InvalidCursor:
+    """What to raise for a cursor that a list never gave out."""
+    return InvalidCursor("cursor is not one that this list gave out")
+
+
 def write_cursor(scope: str, position: str) -> str:
     """A cursor that continues the list `scope` after `position`."""
     return base64.urlsafe_b64encode(f"{scope}\n{position}".encode()).decode().rstrip("=")
@@ -34,9 +39,9 @@ def read_cursor(scope: str, cursor: str) -> str:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         found, separator, position = raw.decode("ascii").partition("\n")
     except (binascii.Error, ValueError):
-        raise InvalidCursor("cursor is not one that this list gave out") from None
+        raise foreign_cursor() from None
     if found != scope or not separator or not position or write_cursor(found, position) != cursor:
-        raise InvalidCursor("cursor is not one that this list gave out")
+        raise foreign_cursor()
     return position
 
 
@@ -44,11 +49,16 @@ _MAX_DIGITS: Final = 15
 """Digits of a whole number that a double, which is what Lua counts with, holds exactly."""
 
 
+def is_whole(text: str) -> bool:
+    """Whether a position is a whole number as lists give it out."""
+    return text.isdecimal() and len(text) <= _MAX_DIGITS
+
+
 def read_number(scope: str, cursor: str) -> int:
     """The whole number a cursor of the list `scope` stands for; raises `InvalidCursor`, as for `read_cursor`."""
     position = read_cursor(scope, cursor)
-    if not (position.isdecimal() and len(position) <= _MAX_DIGITS):
-        raise InvalidCursor("cursor is not one that this list gave out")
+    if not is_whole(position):
+        raise foreign_cursor()
     return int(position)
 
 

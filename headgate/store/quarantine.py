@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from headgate.errors import InvalidCursor, InvalidRequest, QuarantineNotFound, StoreError
+from headgate.errors import InvalidRequest, QuarantineNotFound, StoreError
 from headgate.jsontext import canonical
 from headgate.models import Quarantine as Entry
 from headgate.models import QuarantinePage
 from headgate.names import check_fingerprint
 from headgate.settings import MAX_PAGE, MAX_TEXT
-from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.paging import check_limit, foreign_cursor, read_cursor, write_cursor
 from headgate.store.scripts import Scripts
 
 
@@ -75,7 +75,7 @@ def _position(cursor: str) -> str:
     try:
         return check_fingerprint(read_cursor("quarantine", cursor))
     except InvalidRequest:
-        raise InvalidCursor("cursor is not one that this list gave out") from None
+        raise foreign_cursor() from None
 
 
 def _entry(fingerprint: str, text: str, set_aside: int) -> Entry:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from headgate.errors import InvalidCursor, InvalidRequest, QueueNotFound, StoreError
+from headgate.errors import InvalidRequest, QueueNotFound, StoreError
 from headgate.models import JobState, Queue, QueueLimits, QueuePage
 from headgate.names import check_queue
 from headgate.settings import MAX_PAGE
-from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.paging import check_limit, foreign_cursor, read_cursor, write_cursor
 from headgate.store.records import rate_limit_from
 from headgate.store.scripts import Scripts
 
@@ -93,7 +93,7 @@ def _position(cursor: str) -> str:
     try:
         return check_queue(read_cursor("queues", cursor))
     except InvalidRequest:
-        raise InvalidCursor("cursor is not one that this list gave out") from None
+        raise foreign_cursor() from None
 
 
 def _queue(row: Sequence[Any]) -> Queue:

@@ -7,13 +7,13 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import Final
 
-from headgate.errors import InvalidCursor, InvalidSpec
+from headgate.errors import InvalidSpec
 from headgate.models import Job, JobPage
 from headgate.names import check_schedule_id, tick_job_id
 from headgate.settings import MAX_EVENTS_PAGE, MAX_PAGE
 from headgate.spec import Spec
 from headgate.store.events import Events
-from headgate.store.paging import check_limit, read_cursor, write_cursor
+from headgate.store.paging import check_limit, foreign_cursor, read_cursor, write_cursor
 from headgate.store.records import JOB_FIELDS, jobs_from, pairs
 from headgate.store.scripts import Scripts
 from headgate.store.timing import timing_from
@@ -84,5 +84,5 @@ def _walk(spec: Spec, until_ms: int, since_ms: int) -> Iterator[int]:
 
 def _instant(position: str) -> int:
     if not (position.isdecimal() and len(position) <= 15):  # noqa: PLR2004 - digits a double holds exactly
-        raise InvalidCursor("cursor is not one that this list gave out")
+        raise foreign_cursor()
     return int(position)

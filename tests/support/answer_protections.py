@@ -103,7 +103,7 @@ ANSWER = (
     Mutation(
         "gaps: a cursor is a number that this list gave out",
         "headgate/store/paging.py",
-        "if not (position.isdecimal() and len(position) <= _MAX_DIGITS):",
+        "if not is_whole(position):",
         "if not position.isdecimal():",
         PAGES,
     ),

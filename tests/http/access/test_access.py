@@ -31,20 +31,10 @@ from headgate.http.access import (
 )
 from headgate.http.access.callers import digest_of
 from headgate.http.access.sessions import COOKIE
-from tests.http.access.stage import ANNA, VERA, Clock, entry, events, file_of, write
+from tests.http.access.stage import ANNA, VERA, Clock, entry, events, write
 
 OPERATOR, VIEWER = Caller("anna", Role.OPERATOR), Caller("vera", Role.VIEWER)
 BROWSER: dict[str, Any] = {"remote": "10.0.0.1", "path": "/", "https": False}
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return file_of(tmp_path / "t.toml")
 
 
 @pytest.fixture

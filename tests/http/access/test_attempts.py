@@ -9,11 +9,6 @@ from tests.http.access.stage import Clock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def attempts(clock: Clock) -> Attempts:
     return Attempts(clock=clock)
 

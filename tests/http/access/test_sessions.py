@@ -13,19 +13,9 @@ from headgate.errors import InvalidRequest
 from headgate.http.access import Role, Sessions, Tokens
 from headgate.http.access.callers import Token, digest_of
 from headgate.http.access.sessions import SESSION_S
-from tests.http.access.stage import ANNA, VERA, Clock, entry, file_of, write
+from tests.http.access.stage import ANNA, VERA, Clock, entry, write
 
 KEY = "k" * 32
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return file_of(tmp_path / "t.toml")
 
 
 @pytest.fixture
