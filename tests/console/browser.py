@@ -18,7 +18,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
-__all__ = ["Browser", "Locator", "Page", "Watcher", "expect", "find_browser", "opened"]
+__all__ = ["Browser", "Locator", "Page", "Watcher", "expect", "find_browser", "job_state", "opened"]
 
 PATIENCE_MS = 20_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -33,6 +33,11 @@ def find_browser() -> str | None:
     """The program of the machine's Chromium, or None where there is none."""
     found = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
     return next((path for path in found if path), None)
+
+
+def job_state(page: Page) -> Locator:
+    """The badge on the page of one job; there is none on the lists that lead to it, which stay until it is read."""
+    return page.locator("main .heading + p .badge")
 
 
 class Watcher:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.console.browser import Page, Watcher, expect
+from tests.console.browser import Page, Watcher, expect, job_state
 from tests.console.stage import Stage
 from tests.support.worlds import wait_until
 
@@ -34,7 +34,7 @@ async def test_a_schedule_is_made_with_its_meaning_in_sight_fires_and_tells_of_i
         await expect(rows.nth(1)).to_contain_text("enqueued")  # and no reload brought them
         await page.get_by_role("button", name="● Live").click()
         await rows.first.get_by_role("link", name="its job").click()
-        await expect(page.locator("main .badge", has_text="completed")).to_be_visible()
+        await expect(job_state(page)).to_contain_text("completed")
         await expect(page.get_by_text("Made by digest")).to_be_visible()
     assert watcher.count("POST /api/v1/specs/preview") >= 2
 
