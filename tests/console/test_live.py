@@ -79,6 +79,20 @@ async def test_a_dialog_that_is_open_keeps_what_was_typed(stage: Stage, page: Pa
     await expect(form.locator("[name=description]")).to_have_value("half a sentence")
 
 
+async def test_a_filter_half_typed_survives_a_live_refresh(stage: Stage, page: Page) -> None:
+    await fill(stage, 2)
+    await page.goto("/#/schedules")
+    label = page.get_by_label("label")
+    await label.press_sequentially("team=")
+    await stage.world.store.control.pause("s-00001", reason="seen")
+    await expect(page.locator("tbody tr", has_text="paused")).to_have_count(1)
+    await expect(label).to_have_value("team=")
+    await label.press_sequentially("mail")
+    await label.press("Enter")
+    await expect(page.get_by_role("heading", name="No schedule like that")).to_be_visible()
+    await expect(label).to_have_value("team=mail")
+
+
 async def test_views_stand_still_while_live_is_paused(stage: Stage, page: Page, watcher: Watcher) -> None:
     """And catch up when it is resumed."""
     await fill(stage, 2)

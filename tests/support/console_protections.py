@@ -39,6 +39,13 @@ CONSOLE = (
         "",
         KEYBOARD,
     ),
+    Mutation(
+        "console: a refresh leaves a filter half typed",
+        f"{_CONSOLE}/pages/schedules.js",
+        "value=${typed ?? label}",
+        "value=${label}",
+        LIVE,
+    ),
     Mutation("console: hints are gathered", f"{_CONSOLE}/app/live.js", "waiting ??= setTimeout", "setTimeout", LIVE),
     Mutation(
         "console: rows are keyed",
