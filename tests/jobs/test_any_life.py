@@ -281,6 +281,7 @@ async def live(server: PrivateServer, seed: int, steps: int) -> Model:
         return life.model
     finally:
         await world.close()
+        server.empty()
 
 
 @pytest.mark.timeout(240)  # long on a busy machine

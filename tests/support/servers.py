@@ -59,6 +59,10 @@ class PrivateServer:
         """A plain client, for looking and for doing damage."""
         return redis.Redis(unix_socket_path=str(self.socket), decode_responses=True)
 
+    def empty(self) -> None:
+        with self.client() as client:
+            client.flushall()
+
     def signal(self, number: signal.Signals) -> None:
         assert self._process is not None
         os.kill(self._process.pid, number)
