@@ -110,6 +110,14 @@ def test_a_link_stays_a_link(by_hand: Path, folder: Path) -> None:
     assert len(named(by_hand)) == 3
 
 
+def test_links_that_lead_nowhere_are_said_to(folder: Path) -> None:
+    loop = folder / "loop.toml"
+    loop.symlink_to(loop.name)
+    with pytest.raises(InvalidRequest, match="loop"):
+        add_token(loop, "karl", Role.VIEWER)
+    assert [each.name for each in folder.iterdir()] == [loop.name]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -69,3 +69,26 @@ async def test_an_id_that_is_taken_is_said_at_the_id(stage: Stage, page: Page, w
     await form.get_by_role("button", name="Create").click()
     await expect(form.get_by_text("There is a schedule with this id already.")).to_be_visible()
     assert (await stage.world.store.schedules.get("digest")).spec == "@every:3600000"
+
+
+async def test_a_preview_keeps_up_with_the_time(page: Page) -> None:
+    """A form may be open for long: ticks that have passed are no next ticks."""
+    await page.goto("/#/schedules")
+    await page.get_by_role("button", name="New schedule").click()
+    await page.locator("[name=spec]").fill("@every:2000")
+    first = page.locator(".peek tbody tr").first
+    instant = (await first.locator("td").first.inner_text()).strip()
+    await expect(first).not_to_contain_text(instant)
+    await expect(page.locator(".peek tbody tr")).to_have_count(10)
+
+
+async def test_a_dialog_goes_with_the_page_it_is_about(stage: Stage, page: Page) -> None:
+    """By the browser's own way back as well."""
+    await stage.world.put("digest", "@every:3600000", kind="report")
+    await page.goto("/#/schedules")
+    await page.get_by_role("link", name="digest").click()
+    await page.get_by_role("button", name="Pause", exact=True).click()
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("heading", name="Schedules", level=1)).to_be_visible()
+    await expect(page.get_by_role("dialog")).to_have_count(0)

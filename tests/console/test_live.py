@@ -17,6 +17,12 @@ from tests.support.worlds import wait_until
 MANY = 10_000
 LISTED = r"^GET /api/v1/periodic\?"
 
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+"""As if another tab were in front, or this one again: a browser without a window has no such thing."""
+
 
 async def fill(stage: Stage, count: int) -> None:
     definition = ScheduleDefinition(kind="report", spec="0 9 * * *", payload={"n": 1})
@@ -104,6 +110,24 @@ async def test_views_stand_still_while_live_is_paused(stage: Stage, page: Page, 
     assert await settled(watcher, LISTED) == count
     await expect(page.locator("tbody tr", has_text="paused")).to_have_count(0)
     await page.get_by_role("button", name="Held: follow again").click()
+    await expect(page.locator("tbody tr", has_text="paused")).to_have_count(1)
+
+
+async def test_a_tab_that_nobody_sees_gives_its_stream_back(stage: Stage, page: Page, watcher: Watcher) -> None:
+    """A browser has six connections to a host. It reads nothing either; looked at again, it reads all anew."""
+    await fill(stage, 2)
+    await page.clock.install()
+    async with page.expect_response(lambda response: response.url.endswith("/stream")):
+        await page.goto("/#/schedules")
+    await expect(page.locator("tbody tr")).to_have_count(2)
+    async with page.expect_event("requestfailed", lambda request: request.url.endswith("/stream")):
+        await page.evaluate(HIDE, arg=True)
+    await stage.world.store.control.pause("s-00001", reason="unseen")
+    count = await settled(watcher, "GET")
+    await page.clock.fast_forward("05:00")
+    assert await settled(watcher, "GET") == count
+    async with page.expect_response(lambda response: response.url.endswith("/stream")):
+        await page.evaluate(HIDE, arg=False)
     await expect(page.locator("tbody tr", has_text="paused")).to_have_count(1)
 
 

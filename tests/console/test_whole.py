@@ -32,6 +32,14 @@ async def test_upcoming_names_herds_and_how_far_it_is_complete(stage: Stage, pag
     await expect(page.get_by_role("heading", name="lone")).to_be_visible()
 
 
+async def test_an_address_that_names_no_page_is_said_with_those_there_are(page: Page) -> None:
+    await page.goto("/#/constructor")
+    await expect(page.get_by_role("heading", name="No such page")).to_be_visible()
+    await expect(page).to_have_title("No such page · Headgate")
+    await page.get_by_role("main").get_by_role("link", name="Queues").click()
+    await expect(page.get_by_role("heading", name="Queues", level=1)).to_be_visible()
+
+
 async def test_system_tells_who_is_on_duty_who_works_and_on_which_store(stage: Stage, page: Page) -> None:
     async with stage.running() as app:
         await stage.world.put("digest", "@every:3600000", kind="report")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from headgate.settings import Settings
 from headgate.store import Store
 from tests.http.client import JOB, SCHEDULE, Client, body_of, key, periodic, problem_of, quiet, serving, serving_app
 from tests.http.contract import watch
+from tests.http.served import Gate
 from tests.support.servers import PrivateServer
 from tests.support.worlds import START_MS, World
 
@@ -88,6 +90,21 @@ async def test_store_time_is_asked_for_once_a_second_and_carried_on() -> None:
     seen.append(times.now_ms)
     assert seen == [None, 5_000_000, 5_000_900, 7_000_000]
     assert asked == 2
+
+
+async def test_only_the_first_answer_waits_for_store_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From then on there is one to carry on, and a question that takes long keeps no answer back."""
+    monkeypatch.setattr("headgate.http.storetime._FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(world.store, "time_ms", gate := Gate(world.store.time_ms))
+    async with asyncio.timeout(10), serving(world.store) as api:
+        first = asyncio.create_task(api.get("/api/v1/periodic"))
+        await gate.holds(1)
+        gate.open()
+        assert TIME in (await first).headers
+        gate.close()
+        assert TIME in (await api.get("/api/v1/periodic")).headers
+        assert gate.inside == 1
+        gate.open()
 
 
 async def test_a_store_that_was_never_heard_gives_no_time() -> None:

@@ -166,12 +166,16 @@ async def test_a_session_stands_for_its_token(api: Client) -> None:
     await problem_of(await api.get("/api/v1/periodic"), 401, "unauthorized")
 
 
-async def test_a_session_below_a_path_and_over_https_is_for_there_alone(world: World, tokens: Tokens) -> None:
+@pytest.mark.parametrize(("forwarded", "secure"), [("https", True), ("HTTPS, http", True), ("http, https", False)])
+async def test_a_session_below_a_path_and_over_https_is_for_there_alone(
+    world: World, tokens: Tokens, forwarded: str, *, secure: bool
+) -> None:
+    """Of several proxies, the first one named is the browser's."""
     async with serving(world.store, access=Access(tokens=tokens), root_path="/headgate") as api:
-        https = {"X-Forwarded-Proto": "https"}
-        cookie = (await api.post("/api/v1/session", json={"token": VIEWER}, headers=https)).headers["Set-Cookie"]
+        headers = {"X-Forwarded-Proto": forwarded}
+        cookie = (await api.post("/api/v1/session", json={"token": VIEWER}, headers=headers)).headers["Set-Cookie"]
         assert "Path=/headgate;" in cookie
-        assert "Secure" in cookie
+        assert ("Secure" in cookie) is secure
 
 
 async def test_where_nobody_is_asked_everybody_is_an_operator(world: World) -> None:

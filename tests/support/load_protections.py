@@ -106,4 +106,11 @@ LOAD = (
         "        if False:\n",
         SLOW,
     ),
+    Mutation(
+        "load: no answer waits for store time that is known",
+        APP,
+        "if asking is not None and times.now_ms is None:",
+        "if asking is not None:",
+        "tests/http/test_meta.py",
+    ),
 )

@@ -94,4 +94,18 @@ METRICS = (
         "force=False",
         "tests/metrics/test_json_lines.py",
     ),
+    Mutation(
+        "metrics: what is no HTTP request is counted",
+        "headgate/http/malformed.py",
+        'observe_request("", "", STATUS[Code.INVALID_SYNTAX], 0)',
+        "pass",
+        "tests/http/test_malformed.py",
+    ),
+    Mutation(
+        "metrics: an expectation that is refused is counted",
+        "headgate/http/app.py",
+        'observe_request(request.method, "", STATUS[Code.EXPECTATION_FAILED], 0)',
+        "pass",
+        "tests/http/test_problems.py",
+    ),
 )
