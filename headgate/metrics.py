@@ -75,6 +75,9 @@ _script_time = Histogram(
     registry=REGISTRY,
 )
 _attempts = Counter("headgate_attempts", "Attempts at jobs that ended here.", ["queue", "outcome"], registry=REGISTRY)
+_crashes = Counter(
+    "headgate_jobs_crashed", "Jobs whose worker was not heard of within their lease.", ["state"], registry=REGISTRY
+)
 _attempt_time = Histogram(
     "headgate_attempt_seconds",
     "How long handlers ran, decoding and middleware included.",
@@ -152,6 +155,12 @@ def count_attempts(ended: Iterable[tuple[str, str]]) -> None:
     """Count attempts that ended, each by its queue and what came of it."""
     for (queue, outcome), times in Tally(ended).items():
         _attempts.labels(_queue_label(queue), outcome).inc(times)
+
+
+def count_crashed(states: Iterable[str]) -> None:
+    """Count jobs that a pass of the reclaimer took from workers it heard no more of, by what became of them."""
+    for state, times in Tally(states).items():
+        _crashes.labels(state).inc(times)
 
 
 def observe_attempt(queue: str, seconds: float) -> None:

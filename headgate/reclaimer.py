@@ -17,6 +17,7 @@ import anyio
 from headgate.errors import LeaseLost
 from headgate.heart import Heart
 from headgate.log import code_of, log_event
+from headgate.metrics import count_crashed
 from headgate.models import JobState
 from headgate.pacing import Backoff
 from headgate.store import Store
@@ -99,6 +100,7 @@ class Reclaimer:
 
 
 def _tell(crashed: Mapping[str, str]) -> None:
+    count_crashed(crashed.values())
     for job_id, state in crashed.items():
         level = logging.ERROR if state == JobState.QUARANTINED else logging.WARNING
         log_event(level, "job.crashed", job=job_id, state=state)

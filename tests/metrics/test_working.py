@@ -13,13 +13,14 @@ import headgate
 from headgate.errors import StoreUnavailable
 from headgate.models import QueueLimits, RateLimit
 from headgate.names import fingerprint
+from headgate.reclaimer import Reclaimer
 from headgate.registry import Registry
 from headgate.reporter import Reporter
 from headgate.running import RunningJobs
 from headgate.store.attempts import Attempts, Claim, Renewed, Report
 from headgate.store.wakeups import Wakeups
 from headgate.worker import Worker
-from tests.jobs.acts import enqueue, enqueue_many
+from tests.jobs.acts import LEASE, admit_one, enqueue, enqueue_many
 from tests.metrics.conftest import all_counted, counted
 from tests.support.worlds import START_MS, World, wait_until
 from tests.workers.conftest import QUICK, FakeAttempts, Silent, claim_of
@@ -113,6 +114,19 @@ async def test_an_attempt_that_the_store_was_never_told_of_counts_as_unreported(
     await enqueue(moved)
     await worker_on(moved).run_ready()
     assert all_counted("headgate_attempts_total") == {("default", "unreported"): 1}
+
+
+async def test_a_crash_is_counted_by_what_became_of_the_job(moved: World) -> None:
+    """By the process whose reclaimer found it: the worker that is gone counts nothing more."""
+    heart = moved.heart(duties=["reclaimer"])
+    reclaimer = Reclaimer(moved.store, heart)
+    await enqueue(moved)
+    for _ in range(3):
+        await heart.beat()
+        await admit_one(moved)
+        await moved.advance(LEASE)
+        await reclaimer.reclaim()
+    assert all_counted("headgate_jobs_crashed_total") == {("available",): 2, ("quarantined",): 1}
 
 
 async def test_the_time_of_a_handler_is_observed_by_queue(moved: World) -> None:

@@ -108,4 +108,11 @@ METRICS = (
         "pass",
         "tests/http/test_problems.py",
     ),
+    Mutation(
+        "metrics: a crash is counted",
+        "headgate/reclaimer.py",
+        "    count_crashed(crashed.values())\n",
+        "",
+        "tests/metrics/test_working.py",
+    ),
 )
