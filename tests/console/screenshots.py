@@ -18,6 +18,9 @@ from tests.support.servers import PrivateServer
 
 WIDTHS = (1400, 800, 360)
 THEMES = ("light", "dark")
+WIDER = """[document.documentElement, ...document.querySelectorAll("main .scroll")].some(
+  (each) => each.scrollWidth > each.clientWidth)"""
+"""Whether something has to be scrolled sideways: the page, or a table in it."""
 DIALOGS = {
     "edit": ("#/schedules/digest", "Edit"),
     "backfill": ("#/schedules/night-watch?tab=gaps", "Backfill a range…"),
@@ -50,7 +53,7 @@ async def take(browser: Browser, stage: Stage, folder: Path, pages: dict[str, st
             await expect(page.locator("main h1")).to_be_visible()
             await expect(page.locator("main .loading")).to_have_count(0)
             await page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
-            if await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            if await page.evaluate(WIDER):
                 print(f"{name} is wider than {width} px")
         for name, (path, opener) in DIALOGS.items():
             await page.evaluate("(path) => { location.hash = path }", path)

@@ -97,8 +97,8 @@ async def test_axe_finds_nothing_where_there_is_everything(browser: Browser, sta
 
 
 DIALOGS = {
-    "#/schedules": ["New schedule", "Run", "Pause"],
-    "#/schedules/digest": ["Edit", "Delete", "Run", "Pause"],
+    "#/schedules": ["New schedule", "Enqueue now", "Pause"],
+    "#/schedules/digest": ["Edit", "Delete", "Enqueue now", "Pause"],
     "#/schedules/digest?tab=gaps": ["Backfill a range…"],
     "#/schedules/held": ["Resume"],
     "#/queues": ["Pause mail", "Limits of mail"],

@@ -45,7 +45,7 @@ async def test_enqueue_now_by_double_click_makes_one_job(stage: Stage, page: Pag
     await stage.world.put("digest", "@every:3600000", kind="report")
     before = await stage.world.store.schedules.get("digest")
     await page.goto("/#/schedules/digest")
-    await page.get_by_role("button", name="Run", exact=True).click()
+    await page.get_by_role("button", name="Enqueue now").click()
     dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("one extra job")
     await dialog.get_by_role("button", name="Enqueue now").dblclick()

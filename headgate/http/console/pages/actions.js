@@ -12,7 +12,7 @@ import { complain, say } from "../ui/toast.js";
 export function Actions({ schedule, big = false }) {
   const css = big ? "" : "plain";
   return html`<div class="actions-of">
-    <button class=${css} onClick=${() => runNow(schedule.id)} title="Enqueue one extra job now">Run</button>
+    <button class=${css} onClick=${() => runNow(schedule.id)} title="makes one extra job">Enqueue now</button>
     ${schedule.paused
       ? html`<button class=${css} onClick=${() => ask(Resume, { ids: [schedule.id] }).then(told("resumed", schedule.id))}>Resume</button>`
       : html`<button class=${css} onClick=${() => ask(Pause, { ids: [schedule.id] }).then(told("paused", schedule.id))}>Pause</button>`}

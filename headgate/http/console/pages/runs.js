@@ -15,7 +15,7 @@ export function Runs({ id, zone, params }) {
   const read = useRead(`/periodic/${segment(id)}/manual-runs`, asked, { heeds: (hint) => hint.kind === "schedule" && hint.id === id });
   return html`<${Found} read=${read}>${(page) => html`
     ${page.runs.length ? html`<${Table} runs=${page.runs} zone=${zone} />` : html`<${Empty} title="Nobody asked for a run">
-      <strong>Run</strong> makes one extra job at once; <strong>Backfill</strong>, among the gaps, makes up for ticks that did not run.
+      <strong>Enqueue now</strong> makes one extra job at once; <strong>Backfill</strong>, among the gaps, makes up for ticks that did not run.
       Both are listed here, with who asked.<//>`}
     <${Pager} next=${page.next_cursor} first=${params.get("cursor")} onFirst=${() => setParams({ cursor: "" })}
       onNext=${() => setParams({ cursor: page.next_cursor })} />
