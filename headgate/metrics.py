@@ -75,15 +75,15 @@ _script_time = Histogram(
     registry=REGISTRY,
 )
 _attempts = Counter("headgate_attempts", "Attempts at jobs that ended here.", ["queue", "outcome"], registry=REGISTRY)
-_crashes = Counter(
-    "headgate_jobs_crashed", "Jobs whose worker was not heard of within their lease.", ["state"], registry=REGISTRY
-)
 _attempt_time = Histogram(
     "headgate_attempt_seconds",
     "How long handlers ran, decoding and middleware included.",
     ["queue"],
     buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600),
     registry=REGISTRY,
+)
+_crashes = Counter(
+    "headgate_jobs_crashed", "Jobs whose worker was not heard of within their lease.", ["state"], registry=REGISTRY
 )
 _refusals = Counter(
     "headgate_gate_refusals",
@@ -157,15 +157,15 @@ def count_attempts(ended: Iterable[tuple[str, str]]) -> None:
         _attempts.labels(_queue_label(queue), outcome).inc(times)
 
 
+def observe_attempt(queue: str, seconds: float) -> None:
+    """A handler is over."""
+    _attempt_time.labels(_queue_label(queue)).observe(seconds)
+
+
 def count_crashed(states: Iterable[str]) -> None:
     """Count jobs that a pass of the reclaimer took from workers it heard no more of, by what became of them."""
     for state, times in Tally(states).items():
         _crashes.labels(state).inc(times)
-
-
-def observe_attempt(queue: str, seconds: float) -> None:
-    """A handler is over."""
-    _attempt_time.labels(_queue_label(queue)).observe(seconds)
 
 
 def count_refusals(refused: Mapping[str, int]) -> None:

@@ -35,9 +35,9 @@ def find_browser() -> str | None:
     return next((path for path in found if path), None)
 
 
-def job_state(page: Page) -> Locator:
+def job_state(page: Page, state: str) -> Locator:
     """The badge on the page of one job; there is none on the lists that lead to it, which stay until it is read."""
-    return page.locator("main .heading + p .badge")
+    return page.locator("main .heading + p .badge", has_text=state)
 
 
 class Watcher:

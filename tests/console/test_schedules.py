@@ -35,7 +35,7 @@ async def test_a_schedule_is_made_with_its_meaning_in_sight_fires_and_tells_of_i
         await expect(rows.locator(".badge", has_text="completed").first).to_be_visible()  # of the job, by and by
         await page.get_by_role("button", name="● Live").click()
         await rows.first.get_by_role("link", name="its job").click()
-        await expect(job_state(page)).to_contain_text("completed")
+        await expect(job_state(page, "completed")).to_be_visible()
         await expect(page.get_by_text("Made by digest")).to_be_visible()
     assert watcher.count("POST /api/v1/specs/preview") >= 2
 

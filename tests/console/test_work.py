@@ -51,7 +51,7 @@ async def test_a_job_that_fails_tells_its_attempts_and_its_error(stage: Stage, p
     async with stage.running(scheduler=False):
         await stage.world.store.producer.enqueue(JobRequest(kind="flaky", id="one", max_attempts=1))
         await page.goto("/#/jobs/one")
-        await expect(job_state(page)).to_contain_text("archived")
+        await expect(job_state(page, "archived")).to_be_visible()
         await expect(page.get_by_text("1 of 1 failed")).to_be_visible()
         await expect(page.get_by_text("ConnectionError")).to_be_visible()
 
@@ -60,10 +60,10 @@ async def test_a_running_job_is_stopped_by_a_cancel(stage: Stage, page: Page) ->
     async with stage.running():
         await stage.world.store.producer.enqueue(JobRequest(kind="slow", id="one"))
         await page.goto("/#/jobs/one")
-        await expect(job_state(page)).to_contain_text("running")
+        await expect(job_state(page, "running")).to_be_visible()
         await page.get_by_role("button", name="Cancel one").click()
         await page.get_by_role("dialog").get_by_role("button", name="Cancel the job").click()
-        await expect(job_state(page)).to_contain_text("cancelled")
+        await expect(job_state(page, "cancelled")).to_be_visible()
 
 
 async def test_a_queue_is_paused_limited_and_resumed(stage: Stage, page: Page) -> None:
@@ -109,4 +109,4 @@ async def test_a_quarantined_fingerprint_is_released_with_what_it_frees_said_bef
         await expect(page.get_by_text("Released: 1 job may run again.")).to_be_visible()
         await expect(page.get_by_role("heading", name="Nothing is in quarantine")).to_be_visible()
         await page.goto("/#/jobs/one")
-        await expect(job_state(page)).to_contain_text("completed")
+        await expect(job_state(page, "completed")).to_be_visible()

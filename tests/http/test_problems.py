@@ -13,7 +13,7 @@ from headgate.errors import HeadgateError
 from headgate.http.problems import STATUS
 from headgate.models import TickCode
 from tests.http.client import SCHEDULE, SECRET, Client, body_of, check_headers, key, periodic, problem_of, serving
-from tests.metrics.conftest import all_counted
+from tests.metrics.conftest import counted
 from tests.support.worlds import World
 
 TREE = sorted(
@@ -128,11 +128,11 @@ async def test_another_method_is_a_problem(api: Client, method: str, path: str, 
 async def test_an_expectation_is_met_or_refused(api: Client) -> None:
     met = await api.put(periodic("s"), json=SCHEDULE, expect100=True)
     assert met.status == 201
-    counted = ("PUT", "", "417")
-    before = all_counted("headgate_http_requests_total").get(counted, 0)
+    labels = {"method": "PUT", "route": "", "status": "417"}
+    before = counted("headgate_http_requests_total", **labels)
     refused = await api.put(periodic("s"), json=SCHEDULE, headers={"Expect": "the-spanish-inquisition"})
     await problem_of(refused, 417, "expectation_failed")
-    assert all_counted("headgate_http_requests_total")[counted] == before + 1
+    assert counted("headgate_http_requests_total", **labels) == before + 1
 
 
 async def test_every_answer_has_its_headers(api: Client) -> None:

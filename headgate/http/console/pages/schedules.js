@@ -70,12 +70,8 @@ function Filters({ params }) {
 /** Asked for once it is typed out: half a label fits nothing. Till then a refresh of the list leaves what is typed alone. */
 function LabelFilter({ label, onChange }) {
   const [typed, setTyped] = useState(null);
-  const commit = (event) => {
-    onChange(event);
-    setTyped(null);
-  };
   return html`<input type="search" placeholder="label, as team=mail" aria-label="label" value=${typed ?? label}
-    onInput=${(event) => setTyped(event.target.value)} onChange=${commit} />`;
+    onInput=${(event) => setTyped(event.target.value)} onChange=${onChange} onBlur=${() => setTyped(null)} />`;
 }
 
 function Nothing({ filtered, more }) {
